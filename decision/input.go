@@ -1,0 +1,117 @@
+package decision
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ostiary/tool"
+)
+
+// Phase is the moment a policy is asked about.
+type Phase string
+
+// Phases of policy.md §1.
+const (
+	PhaseCall       Phase = "call"
+	PhaseResult     Phase = "result"
+	PhaseConclusion Phase = "conclusion"
+)
+
+// Input is the document that policies read; its JSON form is closed (policies/schema/input.json).
+type Input struct {
+	Phase      Phase          `json:"phase"`
+	Tool       ToolFacts      `json:"tool"`
+	Args       jsontext.Value `json:"args"`
+	Caller     Caller         `json:"caller"`
+	Evidence   *Evidence      `json:"evidence,omitempty"`
+	Session    SessionFacts   `json:"session"`
+	Request    RequestFacts   `json:"request"`
+	Provenance Provenance     `json:"provenance"`
+	Result     *ResultFacts   `json:"result,omitempty"`
+	Parsed     Parsed         `json:"parsed"`
+	Clock      Clock          `json:"clock"`
+}
+
+// ToolFacts is what policy knows of the tool.
+type ToolFacts struct {
+	Namespace         string      `json:"namespace"`
+	Name              string      `json:"name"`
+	DefinitionDigest  string      `json:"definition_digest"`
+	Annotations       tool.Risk   `json:"annotations"`
+	AnnotationsSource tool.Source `json:"annotations_source"`
+	Drifted           bool        `json:"drifted"`
+}
+
+// Caller is who calls, and how sure it says it is. Confidence and verdict are absent when not reported; absent is not low.
+type Caller struct {
+	Agent             string   `json:"agent"`
+	Tenant            string   `json:"tenant"`
+	Profile           string   `json:"profile"`
+	Confidence        *float64 `json:"confidence,omitempty"`
+	Verdict           string   `json:"verdict,omitempty"`
+	ReportsConfidence bool     `json:"reports_confidence"`
+}
+
+// Evidence is what the caller says its confidence rests on (A21).
+type Evidence struct {
+	Status   string   `json:"status"`
+	Warnings []string `json:"warnings"`
+}
+
+// SessionFacts is what the session has been through.
+type SessionFacts struct {
+	Labels        []tool.Label `json:"labels"`
+	Tainted       bool         `json:"tainted"`
+	ErrorStreak   int          `json:"error_streak"`
+	IterationOver bool         `json:"iteration_over"`
+	OverBudget    bool         `json:"over_budget"`
+	// Carried: the provenance index was lost in an unclean stop, so everything counts as untrusted at sinks.
+	Carried bool `json:"carried"`
+}
+
+// RequestFacts is what is known of the user's own words.
+type RequestFacts struct {
+	Known bool `json:"known"`
+}
+
+// Origin says where an argument value came from.
+type Origin string
+
+// Origins of a value (sanitize.md §3).
+const (
+	OriginUser      Origin = "user"
+	OriginUntrusted Origin = "untrusted"
+	OriginModel     Origin = "model"
+	OriginEndorsed  Origin = "endorsed"
+)
+
+// Provenance lists where each scalar of the arguments came from.
+type Provenance struct {
+	Args []ArgOrigin `json:"args"`
+}
+
+// ArgOrigin is the origin of one scalar; Source is the invocation whose result carried an untrusted value.
+type ArgOrigin struct {
+	Pointer string `json:"pointer"`
+	Role    string `json:"role"`
+	Origin  Origin `json:"origin"`
+	Source  string `json:"source,omitempty"`
+}
+
+// ResultFacts is what cleaning found in a result.
+type ResultFacts struct {
+	Status   tool.Status    `json:"status"`
+	Labels   []tool.Label   `json:"labels"`
+	Findings map[string]int `json:"findings"`
+}
+
+// Parsed holds what is found in the arguments by parsing, never by matching text.
+type Parsed struct {
+	Paths []string `json:"paths"`
+	Hosts []string `json:"hosts"`
+}
+
+// Clock is the time as policies may see it: low in cardinality, so that decisions stay comparable.
+type Clock struct {
+	MinuteOfWeek int  `json:"minute_of_week"`
+	WorkHours    bool `json:"work_hours"`
+}
