@@ -1,0 +1,54 @@
+# METADATA
+# title: How sure the caller is
+# description: Uncertain verdicts, low confidence and missing evidence ask (A19, A20, A21). An absent confidence is not a low one.
+package policies.baseline.confidence
+
+import rego.v2
+
+verdicts contains {
+	"id": "confidence.uncertain",
+	"behavior": "ask",
+	"reason": "the caller's own verdict is uncertain",
+	"severity": "medium",
+} if {
+	input.phase == "call"
+	input.caller.verdict in data.ostiary.baseline.uncertain_verdicts
+}
+
+verdicts contains {
+	"id": "confidence.low",
+	"behavior": "ask",
+	"reason": sprintf("the caller's confidence is below %v", [data.ostiary.baseline.threshold_low]),
+	"severity": "medium",
+} if {
+	input.phase == "call"
+	input.caller.confidence < data.ostiary.baseline.threshold_low
+}
+
+verdicts contains {
+	"id": "confidence.not_reported",
+	"behavior": "ask",
+	"reason": "this caller reports its confidence, and did not for this call",
+	"severity": "medium",
+} if {
+	input.phase == "call"
+	input.caller.reports_confidence
+	not input.caller.confidence
+}
+
+verdicts contains {
+	"id": "confidence.evidence_missing",
+	"behavior": "ask",
+	"reason": "evidence that the call rests on is missing or degraded",
+	"severity": "medium",
+} if {
+	input.phase == "call"
+	evidence_missing
+}
+
+evidence_missing if input.evidence.status in {"degraded", "empty", "error"}
+
+evidence_missing if {
+	some warning in input.evidence.warnings
+	warning in data.ostiary.baseline.evidence_warnings
+}

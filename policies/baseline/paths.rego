@@ -1,0 +1,31 @@
+# METADATA
+# title: Protected paths
+# description: Our own keys, state and policies, and the hook settings of coding agents, are not the agent's to touch.
+package policies.baseline.paths
+
+import rego.v2
+
+verdicts contains {
+	"id": "paths.own_state",
+	"behavior": "deny",
+	"reason": "the call touches the sidecar's own state, keys or policies",
+	"severity": "high",
+} if {
+	input.phase == "call"
+	some path in input.parsed.paths
+	some pattern in data.ostiary.baseline.own_paths
+	glob.match(pattern, ["/"], path)
+}
+
+verdicts contains {
+	"id": "paths.hook_settings",
+	"behavior": "deny",
+	"reason": "the call could change the settings that put this agent under supervision",
+	"severity": "high",
+} if {
+	input.phase == "call"
+	not input.tool.annotations.read_only
+	some path in input.parsed.paths
+	some pattern in data.ostiary.baseline.hook_settings
+	glob.match(pattern, ["/"], path)
+}

@@ -1,0 +1,43 @@
+# METADATA
+# title: What a tool is
+# description: Reads that an operator or we declared pass; undeclared and drifted tools ask.
+# related_resources: [{ref: A2}, {ref: B3}]
+package policies.baseline.tools
+
+import rego.v2
+
+# A hook's host has its own prompt, so there silence supervises as well as an allow would.
+verdicts contains {
+	"id": "tools.read_only",
+	"behavior": "allow",
+	"reason": "the tool only reads, and its declaration is vouched for",
+	"severity": "info",
+} if {
+	input.phase == "call"
+	input.tool.annotations_source in {"operator", "shipped"}
+	input.tool.annotations.read_only
+	input.tool.annotations.destructive == false
+	input.tool.annotations.sensitive_sink == false
+	input.caller.profile != "hook"
+}
+
+verdicts contains {
+	"id": "tools.undeclared",
+	"behavior": "ask",
+	"reason": "the tool is undeclared, so it is taken to be destructive, open to the world and a sensitive sink",
+	"severity": "medium",
+} if {
+	input.phase == "call"
+	input.tool.annotations_source == "none"
+	input.caller.profile != "hook"
+}
+
+verdicts contains {
+	"id": "tools.drift",
+	"behavior": "ask",
+	"reason": "the tool's declaration changed since it was pinned",
+	"severity": "high",
+} if {
+	input.phase == "call"
+	input.tool.drifted
+}

@@ -1,0 +1,2 @@
+// Package policies embeds the shipped Rego packs with their data, schemas and tests.
+package policies
