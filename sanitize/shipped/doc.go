@@ -1,0 +1,2 @@
+// Package shipped assembles the detectors that ship.
+package shipped

@@ -1,0 +1,20 @@
+package shipped
+
+import (
+	"errors"
+	"fmt"
+
+	"ostiary/sanitize"
+	"ostiary/sanitize/secret"
+)
+
+// New returns a Cleaner with every detector that ships, before the ones that
+// cfg brings.
+func New(cfg sanitize.Config) (*sanitize.Cleaner, error) {
+	secrets, errSecret := secret.New(secret.Config{})
+	if err := errors.Join(errSecret); err != nil {
+		return nil, fmt.Errorf("shipped: %w", err)
+	}
+	cfg.Detectors = append([]sanitize.Detector{secrets}, cfg.Detectors...)
+	return sanitize.New(cfg)
+}
