@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ostiary/sanitize"
+	"ostiary/sanitize/pii"
 	"ostiary/sanitize/secret"
 )
 
@@ -12,9 +13,10 @@ import (
 // cfg brings.
 func New(cfg sanitize.Config) (*sanitize.Cleaner, error) {
 	secrets, errSecret := secret.New(secret.Config{})
-	if err := errors.Join(errSecret); err != nil {
+	personal, errPII := pii.New(pii.Config{})
+	if err := errors.Join(errSecret, errPII); err != nil {
 		return nil, fmt.Errorf("shipped: %w", err)
 	}
-	cfg.Detectors = append([]sanitize.Detector{secrets}, cfg.Detectors...)
+	cfg.Detectors = append([]sanitize.Detector{secrets, personal}, cfg.Detectors...)
 	return sanitize.New(cfg)
 }
