@@ -42,11 +42,11 @@ type Item struct {
 	InvocationID string
 	DecisionID   string
 	Tool         tool.Name
-	Definition   string         // the declaration's pin
-	Input        jsontext.Value // the exact bytes that were asked about
+	Definition   string // the declaration's pin
+	Input        []byte // the exact JSON bytes that were asked about; no encoder may touch them
 	ActionDigest string
-	ViewDigest   string // digest of everything a reviewer is shown; what a ruling vouches for
-	View         []view.Argument
+	ViewDigest   string          // digest of everything a reviewer is shown; what a ruling vouches for
+	View         []view.Argument `json:"-"` // rendered from Input when the item is read
 
 	Tier           Tier
 	Summary        string // one server-written sentence of what will happen
@@ -62,7 +62,7 @@ type Item struct {
 
 	Rulings []Ruling
 	// EditedInput is what was approved instead of Input; EditedDigest its action digest. Empty unless a reviewer edited.
-	EditedInput  jsontext.Value
+	EditedInput  []byte
 	EditedDigest string
 	PermitID     string // jti of every permit minted for this item, so that one redemption uses them all up
 	// ClosedBy says in one sentence why the item ended otherwise than by a ruling.
@@ -74,7 +74,7 @@ type Item struct {
 }
 
 // Approvable returns the bytes and digest that an approval covers: the reviewer's edit, or what was asked.
-func (i Item) Approvable() (jsontext.Value, string) {
+func (i Item) Approvable() ([]byte, string) {
 	if len(i.EditedInput) > 0 {
 		return i.EditedInput, i.EditedDigest
 	}
