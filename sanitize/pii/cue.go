@@ -6,7 +6,7 @@ import "strings"
 const cueReach = 40
 
 const (
-	phoneCues    = "phone|tel|mobile|cell|fax|call |call me|dial|whatsapp|sms|contact|reach me|ring |hotline|电话|手机|传真|致电|联系方式|telefon|téléphone|teléfono|móvil|handy|ハンド|電話"
+	phoneCues    = "phone|telephone|cellphone|tel|mobile|cell|fax|call |call me|dial|whatsapp|sms|contact at|reach me|hotline|desk|office|messages to|registered|answering at|电话|手机|传真|致电|联系方式|telefon|téléphone|teléfono|móvil|handy|ハンド|電話"
 	cardCues     = "card|visa|mastercard|amex|credit|debit|卡号|银行卡|信用卡|account|maestro|discover|diners"
 	ssnCues      = "ssn|social security|social sec"
 	passportCues = "passport|护照"
@@ -20,10 +20,24 @@ const (
 func (s *scan) cue(at int, words string) bool {
 	low := max(0, at-cueReach)
 	before := strings.ToLower(s.s[low:at])
+	if line := strings.TrimRight(before, " \t\n"); len(line) < len(before) && strings.HasSuffix(line, ":") {
+		before = line // the label stands on a line of its own
+	}
 	if i := strings.LastIndexByte(before, '\n'); i >= 0 {
 		before = before[i+1:]
 	}
 	return contains(before, words)
+}
+
+// cueAfter reports whether a word that says "phone" follows directly.
+func (s *scan) cueAfter(at int) bool {
+	rest := strings.TrimLeft(strings.ToLower(s.s[at:min(len(s.s), at+12)]), " -(,")
+	for _, w := range []string{"office", "fax", "mobile", "cell", "home", "phone", "(office", "tel"} {
+		if strings.HasPrefix(rest, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // keyCue looks at the JSON member name.
@@ -31,10 +45,18 @@ func (s *scan) keyCue(words string) bool {
 	return s.key != "" && contains(strings.ToLower(s.key), words)
 }
 
+// contains looks for one of the words at the start of a word of text.
 func contains(text, words string) bool {
 	for w := range strings.SplitSeq(words, "|") {
-		if i := strings.Index(text, w); i >= 0 {
-			return true
+		for at := 0; ; {
+			i := strings.Index(text[at:], w)
+			if i < 0 {
+				break
+			}
+			if at += i; at == 0 || w[0] >= 0x80 || !isLetter(text[at-1]) {
+				return true
+			}
+			at++
 		}
 	}
 	return false

@@ -30,6 +30,11 @@ func (s *scan) number(i int) int {
 		return to
 	}
 	r := s.collect(i)
+	if ext := s.extension(r.to); ext > r.to && len(r.digits) >= 9 {
+		if kind, confidence := s.phone(r); kind != "" || r.plus || len(r.groups) > 2 {
+			return s.add(Phone, r.from, ext, max(confidence, 0.7))
+		}
+	}
 	if r.to < len(s.s) && (isLetter(s.s[r.to]) || s.s[r.to] == '_') {
 		if to := s.identity(i); to > 0 {
 			return to

@@ -10,7 +10,7 @@ import (
 // numbers that name their country, so that plain text never pays for it.
 func (s *scan) phone(r run) (kind string, confidence float64) {
 	n := len(r.digits)
-	if n < 7 || n > 15 || s.neverPhone(r) {
+	if n < 6 || n > 15 || s.neverPhone(r) {
 		return "", 0
 	}
 	if mobile := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(r.digits, "00"), "86"), "0"); len(mobile) == 11 && chineseMobile(mobile) &&
@@ -19,7 +19,7 @@ func (s *scan) phone(r run) (kind string, confidence float64) {
 			return CNMobile, 0.9
 		}
 	}
-	cued := s.cue(r.from, phoneCues) || s.keyCue(phoneCues)
+	cued := s.cue(r.from, phoneCues) || s.keyCue(phoneCues) || s.cueAfter(r.to)
 	switch {
 	case r.plus:
 		if international("+" + r.digits) {
@@ -30,7 +30,7 @@ func (s *scan) phone(r run) (kind string, confidence float64) {
 		}
 	case strings.HasPrefix(r.digits, "00") && international("+"+r.digits[2:]) && len(r.groups) > 1:
 		return Phone, 0.8
-	case cued && (len(r.groups) > 1 || n >= 7):
+	case cued && (len(r.groups) > 1 || n >= 7) && (n >= 7 || r.seps != "."):
 		return Phone, 0.75
 	case northAmerican(r):
 		return Phone, 0.85
@@ -52,14 +52,38 @@ func (s *scan) neverPhone(r run) bool {
 	if r.to < len(s.s) && strings.IndexByte("%@_/\\", s.s[r.to]) >= 0 {
 		return true
 	}
-	if r.to+1 < len(s.s) && strings.IndexByte("-.:,", s.s[r.to]) >= 0 && isAlnum(s.s[r.to+1]) {
+	if r.to+1 < len(s.s) && strings.IndexByte("-.:,", s.s[r.to]) >= 0 && isAlnum(s.s[r.to+1]) && !s.cueAfter(r.to) {
 		return true
 	}
+	if len(r.groups) == 2 && r.seps == "." {
+		return true // a decimal
+	}
 	g := r.groups
-	if len(g) >= 3 && (g[0] == 4 && g[1] <= 2 && g[2] <= 2 || g[0] <= 2 && g[1] <= 2 && g[2] == 4) && !r.plus && !r.paren {
+	if len(g) >= 3 && (g[0] == 4 && g[1] <= 2 && g[2] <= 2 && (len(g) == 3 || year(r.digits)) || g[0] <= 2 && g[1] <= 2 && g[2] == 4) && !r.plus && !r.paren {
 		return true
 	}
 	return strings.ContainsRune(r.seps, '/') && !r.paren || s.cue(r.from, numberCues)
+}
+
+func year(digits string) bool { return digits[:2] == "19" || digits[:2] == "20" }
+
+// extension returns the end of an extension ("x123", "ext. 12") at i; i when
+// there is none.
+func (s *scan) extension(i int) int {
+	j := i
+	for _, mark := range []string{"x", " x", " ext. ", " ext ", "ext", "#"} {
+		if strings.HasPrefix(s.s[i:], mark) {
+			j = i + len(mark)
+		}
+	}
+	end := j
+	for end < len(s.s) && end-j < 7 && isDigit(s.s[end]) {
+		end++
+	}
+	if j == i || end == j || end < len(s.s) && isAlnum(s.s[end]) {
+		return i
+	}
+	return end
 }
 
 // international asks libphonenumber.

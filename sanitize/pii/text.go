@@ -108,8 +108,11 @@ func (s *scan) account(i int) int {
 			}
 			break
 		}
-		if !isDigit(c) && (c < 'A' || c > 'Z') {
+		if !isAlnum(c) {
 			break
+		}
+		if !isDigit(c) {
+			c &^= 0x20 // upper case
 		}
 		b.WriteByte(c)
 		end = j + 1
