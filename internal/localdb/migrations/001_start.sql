@@ -26,11 +26,14 @@ CREATE TABLE used_permits (
 ) STRICT;
 
 CREATE TABLE sessions (
-  tenant TEXT NOT NULL,
-  id     TEXT NOT NULL,
-  doc    BLOB NOT NULL,
+  tenant     TEXT NOT NULL,
+  id         TEXT NOT NULL,
+  agent      TEXT NOT NULL,
+  tainted_at INTEGER NOT NULL,             -- Unix milliseconds, 0 while untainted
+  doc        BLOB NOT NULL,
   PRIMARY KEY (tenant, id)
 ) STRICT;
+CREATE INDEX sessions_taint ON sessions (tenant, agent, tainted_at);
 
 CREATE TABLE tools (
   tenant    TEXT NOT NULL,

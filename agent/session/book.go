@@ -1,0 +1,210 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ostiary"
+	"ostiary/agent"
+	"ostiary/tool"
+)
+
+// ErrNotFound is returned by a Store that has no such session.
+var ErrNotFound = errors.New("session: no such session")
+
+// Store keeps records durably; implementations are safe for concurrent use.
+type Store interface {
+	// Load returns a record, or ErrNotFound.
+	Load(ctx context.Context, tenant, id string) (Record, error)
+	// Save stores a record; it is on disk when Save returns.
+	Save(ctx context.Context, rec Record) error
+	// LastTaint returns when a session of the agent was last tainted; the zero time when never.
+	LastTaint(ctx context.Context, tenant, agent string) (time.Time, error)
+}
+
+// Config of a Book.
+type Config struct {
+	Store Store            // required
+	Now   func() time.Time // required
+	// Epoch names this run of the process; required.
+	Epoch string
+	// TaintCarry is how long a tainted session's provenance is handed to new sessions of the same agent. Default 1h.
+	TaintCarry time.Duration
+	// MaxIterations is the iteration after which calls ask. Default 50.
+	MaxIterations int
+	// MaxCalls is the number of calls of one session after which calls ask. Default 1000.
+	MaxCalls int
+}
+
+// MaxIDLen bounds a session id, in bytes.
+const MaxIDLen = 256
+
+// Book holds the sessions of this process. It is safe for concurrent use.
+type Book struct {
+	cfg  Config
+	seed maphash.Seed
+
+	mu       sync.Mutex
+	sessions map[string]*Session
+}
+
+// NewBook returns a Book, or an error that names every missing part.
+func NewBook(cfg Config) (*Book, error) {
+	if cfg.Store == nil || cfg.Now == nil || cfg.Epoch == "" {
+		return nil, errors.New("session: Store, Now and Epoch are required")
+	}
+	if cfg.TaintCarry == 0 {
+		cfg.TaintCarry = time.Hour
+	}
+	if cfg.MaxIterations == 0 {
+		cfg.MaxIterations = 50
+	}
+	if cfg.MaxCalls == 0 {
+		cfg.MaxCalls = 1000
+	}
+	return &Book{cfg: cfg, seed: maphash.MakeSeed(), sessions: map[string]*Session{}}, nil
+}
+
+// Enter returns the caller's session of that id, opening it when it is new. Another agent's session is refused as wrong_session; records
+// that cannot be read are taint_unknown.
+func (b *Book) Enter(ctx context.Context, who agent.Identity, id, parent string) (*Session, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
+	if who.Session != "" && who.Session != id {
+		return nil, ostiary.Errorf(ostiary.KindWrongSession, "this credential is for another session")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s, err := b.find(ctx, who.Tenant, id)
+	if errors.Is(err, ErrNotFound) {
+		return b.open(ctx, who, id, parent)
+	}
+	if err != nil {
+		return nil, ostiary.Wrap(ostiary.KindTaintUnknown, err, "what this session has touched cannot be read")
+	}
+	if s.agent != who.Subject {
+		return nil, ostiary.Errorf(ostiary.KindWrongSession, "the session belongs to another agent").WithFix("use a session id of your own")
+	}
+	return s, nil
+}
+
+// Peek returns a session without opening one; ErrNotFound when there is none.
+func (b *Book) Peek(ctx context.Context, tenant, id string) (*Session, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.find(ctx, tenant, id)
+}
+
+func checkID(id string) error {
+	if id == "" {
+		return &ostiary.Error{Kind: ostiary.KindMissingField, Pointer: "/session_id", Msg: "session_id is missing"}
+	}
+	if len(id) > MaxIDLen || strings.ContainsFunc(id, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
+		return &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/session_id", Msg: "session_id is longer than 256 bytes or holds control characters"}
+	}
+	return nil
+}
+
+// find returns the session from memory or from the store; callers hold mu.
+func (b *Book) find(ctx context.Context, tenant, id string) (*Session, error) {
+	key := tenant + "\x00" + id
+	if s := b.sessions[key]; s != nil {
+		return s, nil
+	}
+	rec, err := b.cfg.Store.Load(ctx, tenant, id)
+	if err != nil {
+		return nil, err
+	}
+	s := b.session(rec)
+	// Its provenance index went with the process that held it.
+	s.carried = rec.Epoch != b.cfg.Epoch && slices.Contains(rec.Labels, tool.LabelUntrusted)
+	b.sessions[key] = s
+	return s, nil
+}
+
+func (b *Book) session(rec Record) *Session {
+	return &Session{book: b, tenant: rec.Tenant, agent: rec.Agent, rec: rec, untrusted: []*index{newIndex()}, endorsed: map[uint64]bool{}}
+}
+
+// open starts a session: what its parent touched is inherited whole, what other recent sessions of the agent touched only as provenance.
+func (b *Book) open(ctx context.Context, who agent.Identity, id, parent string) (*Session, error) {
+	s := b.session(Record{Tenant: who.Tenant, ID: id, Agent: who.Subject, Parent: parent, Epoch: b.cfg.Epoch})
+	if parent != "" {
+		if err := b.inheritParent(ctx, s, who, parent); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.inheritRecent(ctx, s); err != nil {
+		return nil, ostiary.Wrap(ostiary.KindTaintUnknown, err, "what this agent has touched cannot be read")
+	}
+	if err := b.cfg.Store.Save(ctx, s.rec); err != nil {
+		return nil, ostiary.Wrap(ostiary.KindTaintUnknown, err, "the session cannot be stored")
+	}
+	b.sessions[who.Tenant+"\x00"+id] = s
+	return s, nil
+}
+
+func (b *Book) inheritParent(ctx context.Context, s *Session, who agent.Identity, parent string) error {
+	p, err := b.find(ctx, who.Tenant, parent)
+	if err != nil {
+		return ostiary.Wrap(ostiary.KindTaintUnknown, fmt.Errorf("parent session: %w", err), "the parent session is not known")
+	}
+	if p.agent != who.Subject {
+		return ostiary.Errorf(ostiary.KindWrongSession, "the parent session belongs to another agent")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.rec.Labels, s.rec.TaintedAt, s.carried = slices.Clone(p.rec.Labels), p.rec.TaintedAt, p.carried
+	s.untrusted = append(s.untrusted, p.untrusted...)
+	return nil
+}
+
+// inherited bounds how many other sessions' indexes one session looks into: the most recently tainted ones.
+const inherited = 8
+
+// inheritRecent hands on the indexes of the agent's sessions that were tainted within TaintCarry, so that changing the id sheds nothing.
+func (b *Book) inheritRecent(ctx context.Context, s *Session) error {
+	since := b.cfg.Now().Add(-b.cfg.TaintCarry)
+	recent := b.recentlyTainted(s, since)
+	for _, t := range recent[:min(len(recent), inherited)] {
+		s.untrusted = append(s.untrusted, t.index)
+	}
+	last, err := b.cfg.Store.LastTaint(ctx, s.tenant, s.agent)
+	if err != nil {
+		return err
+	}
+	// Tainted within the time, but by a process whose indexes are gone.
+	if last.After(since) && len(recent) == 0 {
+		s.carried = true
+	}
+	return nil
+}
+
+type tainted struct {
+	at    time.Time
+	index *index
+}
+
+// recentlyTainted lists the agent's other sessions in memory, the newest taint first.
+func (b *Book) recentlyTainted(s *Session, since time.Time) []tainted {
+	var out []tainted
+	for _, other := range b.sessions {
+		if other.tenant != s.tenant || other.agent != s.agent {
+			continue
+		}
+		other.mu.Lock()
+		if other.rec.TaintedAt.After(since) && !other.carried {
+			out = append(out, tainted{other.rec.TaintedAt, other.untrusted[0]})
+		}
+		other.mu.Unlock()
+	}
+	slices.SortFunc(out, func(a, b tainted) int { return b.at.Compare(a.at) })
+	return out
+}

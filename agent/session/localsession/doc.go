@@ -1,0 +1,2 @@
+// Package localsession keeps session records in the sidecar's SQLite file.
+package localsession
