@@ -79,6 +79,7 @@ func (s *scan) collect(i int) run {
 	for j := i; j < len(s.s) && j-i < maxRun; j++ {
 		c := s.s[j]
 		if isDigit(c) {
+			seps.WriteString(s.s[r.to:max(j, r.to)])
 			digits.WriteByte(c)
 			group++
 			r.to = j + 1
@@ -91,15 +92,11 @@ func (s *scan) collect(i int) run {
 		if !s.separates(j, r.to) {
 			break
 		}
-		seps.WriteByte(c)
 	}
 	if group > 0 {
 		r.groups = append(r.groups, group)
 	}
 	r.digits, r.seps = digits.String(), seps.String()
-	if len(r.groups) > 0 && len(r.seps) > 0 {
-		r.seps = strings.TrimRight(r.seps, " ")
-	}
 	return r
 }
 

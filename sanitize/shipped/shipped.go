@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ostiary/sanitize"
+	"ostiary/sanitize/inject"
 	"ostiary/sanitize/pii"
 	"ostiary/sanitize/secret"
 )
@@ -14,9 +15,10 @@ import (
 func New(cfg sanitize.Config) (*sanitize.Cleaner, error) {
 	secrets, errSecret := secret.New(secret.Config{})
 	personal, errPII := pii.New(pii.Config{})
-	if err := errors.Join(errSecret, errPII); err != nil {
+	injections, errInject := inject.New()
+	if err := errors.Join(errSecret, errPII, errInject); err != nil {
 		return nil, fmt.Errorf("shipped: %w", err)
 	}
-	cfg.Detectors = append([]sanitize.Detector{secrets, personal}, cfg.Detectors...)
+	cfg.Detectors = append([]sanitize.Detector{secrets, personal, injections}, cfg.Detectors...)
 	return sanitize.New(cfg)
 }
