@@ -166,9 +166,12 @@ func (r *rule) holds(t *tokens, hits []hit, i int) (first, last int, ok bool) {
 		limit = 0
 	}
 	for _, o := range r.others {
-		h, found := r.near(t, hits, i, o, limit)
+		h, at, found := r.near(t, hits, i, o, limit)
 		if !found {
 			return 0, 0, false
+		}
+		if r.close {
+			i = at // terms that follow each other keep their order
 		}
 		first, last = min(first, h.first), max(last, h.last)
 	}
@@ -176,7 +179,7 @@ func (r *rule) holds(t *tokens, hits []hit, i int) (first, last int, ok bool) {
 }
 
 // near looks for the term close to hits[i], after it first.
-func (r *rule) near(t *tokens, hits []hit, i int, o term, limit int) (hit, bool) {
+func (r *rule) near(t *tokens, hits []hit, i int, o term, limit int) (h hit, at int, ok bool) {
 	anchor := hits[i]
 	fits := func(h hit) bool {
 		apart := t.tokens[h.first].sentence - t.tokens[anchor.first].sentence
@@ -184,15 +187,15 @@ func (r *rule) near(t *tokens, hits []hit, i int, o term, limit int) (hit, bool)
 	}
 	for j := i + 1; j < len(hits) && hits[j].first-anchor.last <= r.within; j++ {
 		if fits(hits[j]) {
-			return hits[j], true
+			return hits[j], j, true
 		}
 	}
 	for j := i - 1; j >= 0 && !o.after && anchor.first-hits[j].first <= r.within; j-- {
 		if fits(hits[j]) {
-			return hits[j], true
+			return hits[j], j, true
 		}
 	}
-	return hit{}, false
+	return hit{}, 0, false
 }
 
 // match turns a rule that holds over tokens first to last into a Match over

@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"ostiary/sanitize"
+	"ostiary/sanitize/hidden"
 	"ostiary/sanitize/inject"
+	"ostiary/sanitize/markup"
 	"ostiary/sanitize/pii"
 	"ostiary/sanitize/secret"
 )
@@ -19,6 +21,8 @@ func New(cfg sanitize.Config) (*sanitize.Cleaner, error) {
 	if err := errors.Join(errSecret, errPII, errInject); err != nil {
 		return nil, fmt.Errorf("shipped: %w", err)
 	}
-	cfg.Detectors = append([]sanitize.Detector{secrets, personal, injections}, cfg.Detectors...)
+	cfg.Detectors = append([]sanitize.Detector{
+		secrets, personal, markup.New(), hidden.New(), injections,
+	}, cfg.Detectors...)
 	return sanitize.New(cfg)
 }
