@@ -1,0 +1,154 @@
+package web
+
+import (
+	"encoding/base64"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ostiary/agent"
+	"ostiary/decision"
+	"ostiary/queue"
+	"ostiary/queue/view"
+	"ostiary/tool"
+)
+
+// document is an item on the wire (wire.md §5, Console).
+type document struct {
+	ID           string      `json:"id"`
+	State        queue.State `json:"state"`
+	Version      int64       `json:"version"`
+	ActionDigest string      `json:"action_digest"`
+	ViewDigest   string      `json:"view_digest"`
+	Kind         string      `json:"kind"`
+
+	Tool       tool.Name   `json:"tool"`
+	Definition string      `json:"definition_digest"`
+	Agent      string      `json:"agent"`
+	Owner      string      `json:"owner,omitempty"`
+	Profile    string      `json:"profile,omitempty"`
+	SessionID  string      `json:"session_id"`
+	Tier       queue.Tier  `json:"tier"`
+	Summary    string      `json:"summary"`
+	Risk       tool.Risk   `json:"risk"`
+	RiskSource tool.Source `json:"risk_source"`
+
+	// Arguments and what follows them are absent in lists.
+	Arguments []view.Argument `json:"arguments,omitempty"`
+	// Raw is base64 of the exact bytes; absent while a part of them is masked.
+	Raw            string               `json:"raw,omitempty"`
+	Reasons        []decision.Reason    `json:"reasons"`
+	Provenance     []decision.ArgOrigin `json:"provenance,omitempty"`
+	Annotations    *tool.Risk           `json:"annotations,omitempty"`
+	Justification  string               `json:"justification,omitempty"`
+	Badges         []string             `json:"badges"`
+	Uninspectable  bool                 `json:"uninspectable"`
+	Obligations    []string             `json:"obligations"`
+	PolicyRevision string               `json:"policy_revision,omitempty"`
+	InvocationID   string               `json:"invocation_id,omitempty"`
+	Rulings        []ruling             `json:"rulings"`
+
+	ApprovedInput  jsontext.Value  `json:"approved_input,omitempty"` // what a reviewer made of the arguments
+	ApprovedView   []view.Argument `json:"approved_view,omitempty"`
+	ApprovedDigest string          `json:"approved_digest,omitempty"`
+	ClosedBy       string          `json:"closed_by,omitempty"`
+	OpenedAt       time.Time       `json:"opened_at"`
+	ExpiresAt      time.Time       `json:"expires_at"`
+	ResolvedAt     *time.Time      `json:"resolved_at,omitempty"`
+	Now            time.Time       `json:"now"` // the server's clock, for the countdown
+}
+
+// ruling is one person's word without the digests it was given on.
+type ruling struct {
+	Kind       queue.RulingKind `json:"kind"`
+	Person     string           `json:"person"`
+	ReasonCode string           `json:"reason_code,omitempty"`
+	Reason     string           `json:"reason,omitempty"`
+	Text       string           `json:"text,omitempty"`
+	At         time.Time        `json:"at"`
+}
+
+// summarize is an item as it stands in a list.
+func (c *Console) summarize(it queue.Item) document {
+	d := document{
+		ID: it.ID, State: it.State, Version: it.Version, ActionDigest: it.ActionDigest, ViewDigest: it.ViewDigest, Kind: it.Kind,
+		Tool: it.Tool, Definition: it.Definition, Agent: it.Agent, Owner: it.Owner, Profile: it.Profile, SessionID: it.Session,
+		Tier: it.Tier, Summary: it.Summary, Risk: it.Risk, RiskSource: it.RiskSource, Reasons: it.Reasons, Badges: it.Badges,
+		Uninspectable: it.Uninspectable, Obligations: it.Obligations, PolicyRevision: it.PolicyRevision, InvocationID: it.InvocationID,
+		Rulings: rulings(it), ClosedBy: it.ClosedBy, OpenedAt: it.OpenedAt.UTC(), ExpiresAt: it.ExpiresAt.UTC(), Now: c.cfg.Now().UTC(),
+	}
+	if !it.ResolvedAt.IsZero() {
+		at := it.ResolvedAt.UTC()
+		d.ResolvedAt = &at
+	}
+	return d
+}
+
+// detail is an item with everything that who may see of it now.
+func (c *Console) detail(who agent.Identity, it queue.Item) (document, error) {
+	d := c.summarize(it)
+	args, masked, err := c.arguments(who, it)
+	if err != nil {
+		return document{}, err
+	}
+	d.Arguments, d.Provenance, d.Annotations, d.Justification = args, it.Provenance, &it.Risk, it.Justification
+	if !masked {
+		d.Raw = base64.StdEncoding.EncodeToString(it.Input)
+	}
+	if len(it.EditedInput) > 0 {
+		if d.ApprovedView, err = view.Arguments(it.EditedInput, nil); err != nil {
+			return document{}, err
+		}
+		d.ApprovedDigest = it.EditedDigest
+		if masked { // the edit may repeat what is masked in the original
+			d.ApprovedView = nil
+		} else {
+			d.ApprovedInput = it.EditedInput
+		}
+	}
+	return d, nil
+}
+
+// arguments returns the item's view with the values that who has revealed put back, and whether something is still masked.
+func (c *Console) arguments(who agent.Identity, it queue.Item) ([]view.Argument, bool, error) {
+	out := append([]view.Argument{}, it.View...)
+	var open []view.Argument
+	masked := false
+	for i, a := range out {
+		if !a.Masked() {
+			continue
+		}
+		if !c.reveals.Shown(who.Subject, it.ID, a.Pointer, c.cfg.Now()) {
+			masked = true
+			continue
+		}
+		if open == nil {
+			var err error
+			if open, err = view.Arguments(it.Input, nil); err != nil {
+				return nil, false, err
+			}
+		}
+		for _, o := range open {
+			if o.Pointer == a.Pointer {
+				out[i].Runs = o.Runs
+			}
+		}
+	}
+	return out, masked, nil
+}
+
+func rulings(it queue.Item) []ruling {
+	out := []ruling{}
+	for _, r := range it.Rulings {
+		out = append(out, ruling{r.Kind, r.Person, r.ReasonCode, r.Reason, r.Text, r.At.UTC()})
+	}
+	return out
+}
+
+func pointers(args []view.Argument) []string {
+	out := make([]string, 0, len(args))
+	for _, a := range args {
+		out = append(out, a.Pointer)
+	}
+	return out
+}
