@@ -37,8 +37,8 @@ type Run struct {
 	// Says is what the characters would tell a machine that reads them: the ASCII behind tag characters and look-alikes.
 	Says string `json:"says,omitempty"`
 	// Len and At are the length and the place in bytes of a masked secret.
-	Len int `json:"len,omitempty"`
-	At  int `json:"at,omitempty"`
+	Len int `json:"len,omitzero"`
+	At  int `json:"at,omitzero"`
 }
 
 // What can be shown completely: more than this nobody reads to the end.

@@ -1,0 +1,671 @@
+package web_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"go.uber.org/goleak"
+
+	"ostiary"
+	"ostiary/agent"
+	"ostiary/queue"
+	"ostiary/queue/view"
+	"ostiary/web"
+)
+
+// call sends one request; headers are pairs. A body makes it JSON.
+func (b *bench) call(t testing.TB, method, path, body string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, b.server.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+		}
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	out, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(out)
+}
+
+func bearer(role string) []string { return []string{"Authorization", "Bearer " + role + "-token"} }
+
+// want checks status and, for errors, kind and form.
+func want(t testing.TB, res *http.Response, body string, status int, kind ostiary.Kind) {
+	t.Helper()
+	if res.StatusCode != status {
+		t.Fatalf("status %d, want %d: %s", res.StatusCode, status, body)
+	}
+	if kind == "" {
+		return
+	}
+	var p struct {
+		Type, Title, Kind string
+		Status            int
+	}
+	if err := json.Unmarshal([]byte(body), &p, json.MatchCaseInsensitiveNames(true)); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	if p.Kind != string(kind) || p.Status != status || p.Type == "" || p.Title == "" || res.Header.Get("Content-Type") != "application/problem+json" {
+		t.Fatalf("got %+v (%s), want kind %s", p, res.Header.Get("Content-Type"), kind)
+	}
+}
+
+// signIn returns the cookie header of a fresh login.
+func (b *bench) signIn(t testing.TB) string {
+	t.Helper()
+	res, body := b.call(t, "POST", "/login", `{"code":"`+b.console.NewLoginCode()+`"}`)
+	want(t, res, body, 200, "")
+	return strings.SplitN(res.Header.Get("Set-Cookie"), ";", 2)[0]
+}
+
+const mail = `{"to":"bob@example.com","body":"Hello\u202e there"}`
+
+func ruling(it queue.Item, more string) string {
+	v, _ := json.Marshal(map[string]any{"version": it.Version, "action_digest": it.ActionDigest, "view_digest": it.ViewDigest}, json.Deterministic(true))
+	return strings.TrimSuffix(string(v), "}") + "," + more + "}"
+}
+
+func TestNewReportsEveryProblemAtOnce(t *testing.T) {
+	_, err := web.New(web.Config{LoginAs: agent.Identity{Subject: "a", Role: agent.RoleAgent}, SessionTTL: -1})
+	for _, part := range []string{"Desk is required", "Authenticate is required", "Hosts is required", "Now is required", "Log is required", "LoginAs must", "SessionTTL is"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%v does not say %q", err, part)
+		}
+	}
+}
+
+func TestEveryAPIRouteNeedsACredential(t *testing.T) {
+	b := open(t)
+	for _, route := range []string{"GET /api/reviews", "GET /api/reviews/x", "GET /api/reviews/x/timeline", "GET /api/me", "GET /api/health", "GET /api/events",
+		"POST /api/reviews/x/views", "POST /api/reviews/x/rulings", "POST /api/reviews/x/reveal", "POST /api/reviews/x/revoke", "POST /api/reviews/x/try", "POST /api/login-codes", "POST /logout"} {
+		method, path, _ := strings.Cut(route, " ")
+		t.Run(route, func(t *testing.T) {
+			for name, c := range map[string]struct {
+				headers []string
+				status  int
+				kind    ostiary.Kind
+			}{
+				"none":        {nil, 401, ostiary.KindUnauthorized},
+				"wrong token": {bearer("no-such"), 401, ostiary.KindUnauthorized},
+				"not bearer":  {[]string{"Authorization", "Basic reviewer-token"}, 401, ostiary.KindUnauthorized},
+				"old cookie":  {[]string{"Cookie", web.CookieName + "=nothing"}, 401, ostiary.KindUnauthorized},
+				"agent":       {bearer("agent"), 403, ostiary.KindRole},
+			} {
+				body := ""
+				if method == "POST" {
+					body = "{}"
+				}
+				res, got := b.call(t, method, path, body, c.headers...)
+				t.Log(name)
+				want(t, res, got, c.status, c.kind)
+			}
+		})
+	}
+}
+
+func TestPagesNeedNoDataAndSayWhoMayEnter(t *testing.T) {
+	b := open(t)
+	for path, status := range map[string]int{"/": 401, "/reviews/rev_1": 401, "/login": 200, "/login?code=x": 200} {
+		res, body := b.call(t, "GET", path, "")
+		if res.StatusCode != status || !strings.Contains(body, "<title>Ostiary</title>") {
+			t.Errorf("%s: %d %s", path, res.StatusCode, body)
+		}
+	}
+	if res, _ := b.call(t, "GET", "/", "", "Cookie", b.signIn(t)); res.StatusCode != 200 {
+		t.Errorf("signed in: %d", res.StatusCode)
+	}
+	res, body := b.call(t, "GET", "/", "", bearer("agent")...)
+	want(t, res, body, 403, ostiary.KindRole)
+	res, body = b.call(t, "GET", "/nowhere", "")
+	want(t, res, body, 404, ostiary.KindNotFound)
+}
+
+func TestReadersMayLookButNotRule(t *testing.T) {
+	b := open(t)
+	it := makeItem(t, "rev_1", mail, b.now(), nil)
+	b.desk.add(it)
+	for _, role := range []string{"viewer", "author"} {
+		res, body := b.call(t, "GET", "/api/reviews/rev_1", "", bearer(role)...)
+		want(t, res, body, 200, "")
+		for _, what := range []string{"rulings", "reveal", "revoke", "try"} {
+			res, body := b.call(t, "POST", "/api/reviews/rev_1/"+what, ruling(it, `"kind":"deny","reason_code":"other"`), bearer(role)...)
+			want(t, res, body, 403, ostiary.KindRole)
+		}
+	}
+	if b.desk.ruled() != 0 {
+		t.Error("somebody without the right ruled")
+	}
+}
+
+func TestHeadersAreSpelledAsTheStandardsSpellThem(t *testing.T) {
+	b := open(t)
+	page, html := b.call(t, "GET", "/login", "")
+	csp := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+	for name, value := range map[string]string{
+		"Content-Security-Policy": csp, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
+		"Cross-Origin-Resource-Policy": "same-origin", "X-Frame-Options": "DENY", "Cache-Control": "no-store", "Content-Type": "text/html; charset=utf-8",
+	} {
+		if got := page.Header.Get(name); got != value {
+			t.Errorf("%s: %q, want %q", name, got, value)
+		}
+	}
+	if strings.Contains(csp, "unsafe") || page.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Error("the policy must not be loosened")
+	}
+	script := html[strings.Index(html, "/assets/app-"):]
+	script = script[:strings.Index(script, `"`)]
+	asset, _ := b.call(t, "GET", script, "")
+	if asset.StatusCode != 200 || asset.Header.Get("Cache-Control") != "public, max-age=31536000, immutable" {
+		t.Errorf("%s: %d %s", script, asset.StatusCode, asset.Header.Get("Cache-Control"))
+	}
+	res, _ := b.call(t, "GET", "/login", "", "X-Request-ID", "abc-1")
+	if res.Header.Get("X-Request-ID") != "abc-1" {
+		t.Error("the request id is not echoed")
+	}
+	if res, _ = b.call(t, "GET", "/login", "", "X-Request-ID", "a b"); !strings.HasPrefix(res.Header.Get("X-Request-ID"), "req_") {
+		t.Error("a strange request id must be replaced")
+	}
+}
+
+func TestLoginCookieIsStrict(t *testing.T) {
+	b := open(t)
+	res, body := b.call(t, "POST", "/login", `{"code":"`+b.console.NewLoginCode()+`"}`)
+	want(t, res, body, 200, "")
+	c := res.Cookies()[0]
+	if c.Name != "__Host-ostiary" || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" {
+		t.Errorf("cookie: %v", c)
+	}
+}
+
+func TestLoginCodeWorksOnceAndForTenMinutes(t *testing.T) {
+	b := open(t)
+	code := strings.TrimPrefix(b.console.LoginURL("http://x"), "http://x/login?code=")
+	for i, status := range []int{200, 401} {
+		if res, body := b.call(t, "POST", "/login", `{"code":"`+code+`"}`); res.StatusCode != status {
+			t.Errorf("use %d: %d %s", i+1, res.StatusCode, body)
+		}
+	}
+	late := b.console.NewLoginCode()
+	b.advance(10 * time.Minute)
+	res, body := b.call(t, "POST", "/login", `{"code":"`+late+`"}`)
+	want(t, res, body, 401, ostiary.KindUnauthorized)
+}
+
+func TestSixthFailedLoginOfAMinuteIsThrottled(t *testing.T) {
+	b := open(t)
+	for range 5 {
+		res, body := b.call(t, "POST", "/login", `{"code":"guess"}`)
+		want(t, res, body, 401, ostiary.KindUnauthorized)
+	}
+	good := b.console.NewLoginCode()
+	res, body := b.call(t, "POST", "/login", `{"code":"`+good+`"}`)
+	want(t, res, body, 429, ostiary.KindTooManyTries)
+	if res.Header.Get("Retry-After") == "" {
+		t.Error("429 without Retry-After")
+	}
+	b.advance(time.Minute)
+	res, body = b.call(t, "POST", "/login", `{"code":"`+good+`"}`)
+	want(t, res, body, 200, "")
+}
+
+func TestLogoutEndsTheSession(t *testing.T) {
+	b := open(t)
+	cookie := b.signIn(t)
+	res, body := b.call(t, "GET", "/api/me", "", "Cookie", cookie)
+	want(t, res, body, 200, "")
+	if res, body = b.call(t, "POST", "/logout", "{}", "Cookie", cookie); res.StatusCode != 204 {
+		t.Fatal(body)
+	}
+	res, body = b.call(t, "GET", "/api/me", "", "Cookie", cookie)
+	want(t, res, body, 401, ostiary.KindUnauthorized)
+}
+
+func TestSessionEndsAfterItsTime(t *testing.T) {
+	b := open(t)
+	cookie := b.signIn(t)
+	b.advance(8 * time.Hour)
+	res, body := b.call(t, "GET", "/api/me", "", "Cookie", cookie)
+	want(t, res, body, 401, ostiary.KindUnauthorized)
+}
+
+func TestNewLoginCodeFromInsideSignsInTheSamePerson(t *testing.T) {
+	b := open(t)
+	res, body := b.call(t, "POST", "/api/login-codes", "{}", "Cookie", b.signIn(t))
+	want(t, res, body, 201, "")
+	var made struct {
+		Code      string
+		Path      string
+		ExpiresIn int `json:"expires_in"`
+	}
+	if err := json.Unmarshal([]byte(body), &made, json.MatchCaseInsensitiveNames(true)); err != nil || made.Path != "/login?code="+made.Code || made.ExpiresIn != 600 {
+		t.Fatal(err, body)
+	}
+	res, body = b.call(t, "POST", "/login", `{"code":"`+made.Code+`"}`)
+	if want(t, res, body, 200, ""); !strings.Contains(body, `"subject":"rita"`) {
+		t.Error(body)
+	}
+}
+
+func TestForeignRequestsAreRefused(t *testing.T) {
+	b := open(t)
+	cookie := b.signIn(t)
+	cases := map[string]struct {
+		method, path string
+		headers      []string
+		kind         ostiary.Kind
+	}{
+		"rebound host name":           {"GET", "/api/me", []string{"Host", "evil.test"}, ostiary.KindForbiddenHost},
+		"host without port":           {"GET", "/api/me", []string{"Host", "127.0.0.1"}, ostiary.KindForbiddenHost},
+		"localhost by another name":   {"GET", "/login", []string{"Host", "localhost:1"}, ostiary.KindForbiddenHost},
+		"form on another site":        {"POST", "/api/reviews/x/rulings", []string{"Sec-Fetch-Site", "cross-site"}, ostiary.KindCrossOrigin},
+		"page on another port":        {"POST", "/logout", []string{"Sec-Fetch-Site", "same-site"}, ostiary.KindCrossOrigin},
+		"old browser, other origin":   {"POST", "/login", []string{"Origin", "http://evil.test"}, ostiary.KindCrossOrigin},
+		"sandboxed frame":             {"POST", "/login", []string{"Origin", "null"}, ostiary.KindCrossOrigin},
+		"cross-site read":             {"GET", "/api/reviews", []string{"Sec-Fetch-Site", "cross-site"}, ostiary.KindCrossOrigin},
+		"other port reads":            {"GET", "/api/reviews", []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, ostiary.KindCrossOrigin},
+		"page in a foreign frame":     {"GET", "/", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, ostiary.KindCrossOrigin},
+		"asset as a foreign resource": {"GET", "/assets/icon.svg", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, ostiary.KindCrossOrigin},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			body := ""
+			if c.method == "POST" {
+				body = "{}"
+			}
+			res, got := b.call(t, c.method, c.path, body, append(c.headers, "Cookie", cookie)...)
+			want(t, res, got, 403, c.kind)
+		})
+	}
+	res, _ := b.call(t, "GET", "/reviews/rev_1", "", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document")
+	if res.StatusCode != 401 {
+		t.Errorf("a link in a chat must open the page: %d", res.StatusCode)
+	}
+	res, body := b.call(t, "OPTIONS", "/api/reviews", "", "Origin", "http://evil.test", "Access-Control-Request-Method", "GET")
+	if res.Header.Get("Access-Control-Allow-Origin") != "" || res.StatusCode < 400 {
+		t.Errorf("preflight: %d %s", res.StatusCode, body)
+	}
+}
+
+func TestNoGetChangesAnything(t *testing.T) {
+	b := open(t)
+	b.desk.add(makeItem(t, "rev_1", mail, b.now(), nil))
+	for _, what := range []string{"/rulings", "/views", "/reveal", "/revoke", "/try"} {
+		res, body := b.call(t, "GET", "/api/reviews/rev_1"+what, "", bearer("reviewer")...)
+		want(t, res, body, 404, ostiary.KindNotFound)
+	}
+	if res, _ := b.call(t, "GET", "/logout", ""); res.StatusCode != 404 {
+		t.Error("GET /logout exists")
+	}
+}
+
+func TestBodiesAreStrict(t *testing.T) {
+	b := open(t)
+	it := makeItem(t, "rev_1", mail, b.now(), nil)
+	b.desk.add(it)
+	cases := map[string]struct {
+		body    string
+		headers []string
+		status  int
+		kind    ostiary.Kind
+	}{
+		"duplicate key":           {`{"kind":"deny","kind":"approve"}`, nil, 400, ostiary.KindDuplicateKey},
+		"duplicate key in edit":   {ruling(it, `"kind":"edit","edited_input":{"to":"a","to":"b"}`), nil, 400, ostiary.KindDuplicateKey},
+		"unknown field":           {ruling(it, `"kind":"deny","force":true`), nil, 400, ostiary.KindUnknownField},
+		"other case":              {ruling(it, `"Kind":"deny"`), nil, 400, ostiary.KindUnknownField},
+		"trailing data":           {`{} {}`, nil, 400, ostiary.KindTrailingData},
+		"not JSON":                {`kind=deny`, nil, 400, ostiary.KindMalformedJSON},
+		"invalid UTF-8":           {"{\"text\":\"\xff\"}", nil, 400, ostiary.KindInvalidUTF8},
+		"lone surrogate":          {`{"text":"\ud800"}`, nil, 400, ostiary.KindInvalidUTF8},
+		"unrepresentable number":  {ruling(it, `"kind":"edit","edited_input":{"n":1e400}`), nil, 400, ostiary.KindUnsafeNumber},
+		"too deep":                {strings.Repeat("[", 70) + strings.Repeat("]", 70), nil, 400, ostiary.KindTooDeep},
+		"over 1 MiB":              {`{"text":"` + strings.Repeat("x", 1<<20) + `"}`, nil, 413, ostiary.KindTooLarge},
+		"form":                    {`{}`, []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, ostiary.KindUnsupportedMedia},
+		"text":                    {`{}`, []string{"Content-Type", "text/plain"}, 415, ostiary.KindUnsupportedMedia},
+		"no kind":                 {`{}`, nil, 400, ostiary.KindMissingField},
+		"unknown kind":            {ruling(it, `"kind":"allow"`), nil, 400, ostiary.KindInvalidField},
+		"no version":              {`{"kind":"approve","action_digest":"x"}`, nil, 400, ostiary.KindMissingField},
+		"edit without arguments":  {ruling(it, `"kind":"edit"`), nil, 400, ostiary.KindMissingField},
+		"approve with arguments":  {ruling(it, `"kind":"approve","edited_input":{}`), nil, 400, ostiary.KindInvalidField},
+		"answer without words":    {ruling(it, `"kind":"respond"`), nil, 400, ostiary.KindMissingField},
+		"reason of five thousand": {ruling(it, `"kind":"deny","reason":"`+strings.Repeat("x", 5000)+`"`), nil, 400, ostiary.KindInvalidField},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			res, body := b.call(t, "POST", "/api/reviews/rev_1/rulings", c.body, append(bearer("reviewer"), c.headers...)...)
+			want(t, res, body, c.status, c.kind)
+		})
+	}
+	if b.desk.ruled() != 0 {
+		t.Error("a refused body ruled")
+	}
+}
+
+func TestListFiltersAreExact(t *testing.T) {
+	b := open(t)
+	b.desk.add(makeItem(t, "rev_1", mail, b.now(), nil))
+	b.desk.add(makeItem(t, "rev_2", mail, b.now(), func(it *queue.Item) { it.State = queue.Denied }))
+	b.desk.add(makeItem(t, "rev_3", mail, b.now(), func(it *queue.Item) { it.Tenant = "globex" }))
+	res, body := b.call(t, "GET", "/api/reviews?state=open&risk=medium&q=bob&sort=urgency&limit=10", "", bearer("viewer")...)
+	want(t, res, body, 200, "")
+	var page struct {
+		Items      []struct{ ID string }
+		NextCursor *string `json:"next_cursor"`
+		Total      int
+	}
+	if err := json.Unmarshal([]byte(body), &page, json.MatchCaseInsensitiveNames(true)); err != nil || len(page.Items) != 1 || page.Items[0].ID != "rev_1" || page.Total != 1 || page.NextCursor == nil {
+		t.Errorf("%v: %s", err, body)
+	}
+	if strings.Contains(body, `"arguments"`) {
+		t.Error("a list carries no arguments")
+	}
+	for _, q := range []string{"state=closed", "risk=extreme", "limit=0", "limit=1000", "colour=red", "state=open&state=denied", "sort=-id"} {
+		res, body := b.call(t, "GET", "/api/reviews?"+q, "", bearer("viewer")...)
+		want(t, res, body, 400, ostiary.KindInvalidField)
+	}
+	res, body = b.call(t, "GET", "/api/reviews/rev_3", "", bearer("reviewer")...)
+	want(t, res, body, 404, ostiary.KindNotFound)
+}
+
+func TestItemShowsExactValues(t *testing.T) {
+	b := open(t)
+	b.desk.add(makeItem(t, "rev_1", `{"n":9007199254740993,"s":"a\u202eb","e":{}}`, b.now(), nil))
+	res, body := b.call(t, "GET", "/api/reviews/rev_1", "", bearer("viewer")...)
+	want(t, res, body, 200, "")
+	var it struct {
+		Arguments []view.Argument
+		Raw       []byte
+		Version   int
+		State     string
+	}
+	if err := json.Unmarshal([]byte(body), &it, json.MatchCaseInsensitiveNames(true)); err != nil {
+		t.Fatal(err)
+	}
+	if string(it.Raw) != `{"n":9007199254740993,"s":"a\u202eb","e":{}}` || it.Arguments[0].Runs[0].Text != "9007199254740993" ||
+		it.Arguments[1].Runs[1].Code != "U+202E" || it.Arguments[2].Type != "object" || it.State != "open" {
+		t.Error(body)
+	}
+}
+
+func TestBearerVouchesByEchoingTheView(t *testing.T) {
+	b := open(t)
+	it := makeItem(t, "rev_1", mail, b.now(), nil)
+	b.desk.add(it)
+	blind := it
+	blind.ViewDigest = ""
+	res, body := b.call(t, "POST", "/api/reviews/rev_1/rulings", ruling(blind, `"kind":"approve"`), bearer("reviewer")...)
+	want(t, res, body, 428, ostiary.KindViewIncomplete)
+	res, body = b.call(t, "POST", "/api/reviews/rev_1/rulings", ruling(it, `"kind":"approve"`), bearer("reviewer")...)
+	if want(t, res, body, 200, ""); !strings.Contains(body, `"state":"approved"`) || !strings.Contains(body, `"person":"Rita"`) {
+		t.Error(body)
+	}
+	res, body = b.call(t, "POST", "/api/reviews/rev_1/revoke", "{}", bearer("reviewer")...)
+	if want(t, res, body, 200, ""); !strings.Contains(body, `"state":"revoked"`) {
+		t.Error(body)
+	}
+}
+
+func TestBrowserApprovesOnlyWhatItHasShown(t *testing.T) {
+	b := open(t)
+	it := makeItem(t, "rev_1", mail, b.now(), nil)
+	b.desk.add(it)
+	cookie, other := b.signIn(t), b.signIn(t)
+	approve := func(cookie string) (*http.Response, string) {
+		return b.call(t, "POST", "/api/reviews/rev_1/rulings", ruling(it, `"kind":"approve"`), "Cookie", cookie)
+	}
+	report := func(cookie, pointers string) (*http.Response, string) {
+		return b.call(t, "POST", "/api/reviews/rev_1/views", `{"version":1,"view_digest":"`+it.ViewDigest+`","pointers":`+pointers+`}`, "Cookie", cookie)
+	}
+	res, body := approve(cookie)
+	want(t, res, body, 428, ostiary.KindViewIncomplete)
+	if res, body = report(cookie, `["/to"]`); !strings.Contains(body, `"complete":false,"missing":["/body"]`) {
+		t.Fatal(res.StatusCode, body)
+	}
+	res, body = approve(cookie)
+	if want(t, res, body, 428, ostiary.KindViewIncomplete); !strings.Contains(body, `"missing":["/body"]`) {
+		t.Error(body)
+	}
+	if _, body = report(cookie, `["/body"]`); !strings.Contains(body, `"complete":true`) {
+		t.Fatal(body)
+	}
+	res, body = approve(other)
+	want(t, res, body, 428, ostiary.KindViewIncomplete)
+
+	b.desk.change("rev_1", func(i *queue.Item) { i.Version = 2 })
+	res, body = approve(cookie)
+	want(t, res, body, 409, ostiary.KindStaleVersion)
+	res, body = report(cookie, `["/to","/body"]`)
+	want(t, res, body, 409, ostiary.KindStaleVersion)
+	it.Version = 2
+	res, body = approve(cookie)
+	want(t, res, body, 428, ostiary.KindViewIncomplete)
+	b.call(t, "POST", "/api/reviews/rev_1/views", `{"version":2,"view_digest":"`+it.ViewDigest+`","pointers":["/to","/body"]}`, "Cookie", cookie)
+	res, body = approve(cookie)
+	want(t, res, body, 200, "")
+}
+
+func TestSecondRulingLearnsWhoWon(t *testing.T) {
+	b := open(t)
+	it := makeItem(t, "rev_1", mail, b.now(), nil)
+	b.desk.add(it)
+	res, body := b.call(t, "POST", "/api/reviews/rev_1/rulings", ruling(it, `"kind":"deny","reason_code":"unexpected"`), bearer("reviewer")...)
+	want(t, res, body, 200, "")
+	res, body = b.call(t, "POST", "/api/reviews/rev_1/rulings", ruling(it, `"kind":"approve"`), bearer("reviewer")...)
+	if want(t, res, body, 409, ostiary.KindAlreadyDecided); !strings.Contains(body, `"winner":{"kind":"deny","person":"Rita"`) || !strings.Contains(body, `"state":"denied"`) {
+		t.Error(body)
+	}
+}
+
+func TestDeskKindsBecomeTheirStatuses(t *testing.T) {
+	for kind, status := range map[ostiary.Kind]int{
+		ostiary.KindSelfApproval: 403, ostiary.KindRole: 403, ostiary.KindSamePerson: 403, ostiary.KindAlreadyDecided: 409, ostiary.KindStaleVersion: 409,
+		ostiary.KindReviewExpired: 410, ostiary.KindEditDenied: 422, ostiary.KindLeased: 423, ostiary.KindViewIncomplete: 428, ostiary.KindReasonRequired: 428,
+		ostiary.KindNotDurable: 503, ostiary.KindAuditUnavailable: 503, ostiary.KindPolicyTimeout: 503, ostiary.KindNotFound: 404, ostiary.KindConflict: 409, ostiary.KindShuttingDown: 503,
+	} {
+		b := open(t)
+		b.desk.fail = ostiary.Wrap(kind, errors.New("cause with a secret"), "said")
+		res, body := b.call(t, "GET", "/api/reviews/rev_1", "", bearer("reviewer")...)
+		want(t, res, body, status, kind)
+		if strings.Contains(body, "cause with a secret") {
+			t.Error("the cause was sent")
+		}
+	}
+	b := open(t)
+	b.desk.fail = errors.New("open /var/lib/secret: no such file")
+	res, body := b.call(t, "GET", "/api/reviews", "", bearer("reviewer")...)
+	if want(t, res, body, 500, ostiary.KindInternal); strings.Contains(body, "/var/lib") {
+		t.Error("the cause was sent")
+	}
+}
+
+func TestMaskedSecretsNeedARecordedReveal(t *testing.T) {
+	b := open(t)
+	it := makeItem(t, "rev_1", `{"header":"Bearer ghp_abc","note":"x"}`, b.now(), nil)
+	it.View = view.Mask(it.View, map[string][][2]int{"/header": {{7, 14}}})
+	b.desk.add(it)
+	get := func(role string) string {
+		_, body := b.call(t, "GET", "/api/reviews/rev_1", "", bearer(role)...)
+		return body
+	}
+	if body := get("reviewer"); strings.Contains(body, "ghp_abc") || strings.Contains(body, `"raw"`) || !strings.Contains(body, `"kind":"secret"`) {
+		t.Fatal(body)
+	}
+	for _, wrong := range []string{`{"pointer":"/note"}`, `{"pointer":"/nowhere"}`, `{}`} {
+		res, body := b.call(t, "POST", "/api/reviews/rev_1/reveal", wrong, bearer("reviewer")...)
+		want(t, res, body, 400, ostiary.KindInvalidField)
+	}
+	b.desk.fail = ostiary.Errorf(ostiary.KindAuditUnavailable, "no record, no sight")
+	res, body := b.call(t, "POST", "/api/reviews/rev_1/reveal", `{"pointer":"/header"}`, bearer("reviewer")...)
+	want(t, res, body, 503, ostiary.KindAuditUnavailable)
+	b.desk.fail = nil
+	if strings.Contains(get("reviewer"), "ghp_abc") {
+		t.Fatal("shown without a record")
+	}
+	res, body = b.call(t, "POST", "/api/reviews/rev_1/reveal", `{"pointer":"/header"}`, bearer("reviewer")...)
+	if want(t, res, body, 200, ""); !strings.Contains(body, "ghp_abc") || !slices.Equal(b.desk.reveals, []string{"rev_1 /header"}) {
+		t.Fatal(body, b.desk.reveals)
+	}
+	if body := get("reviewer"); !strings.Contains(body, "ghp_abc") || !strings.Contains(body, `"raw"`) {
+		t.Error("not shown after the reveal")
+	}
+	if strings.Contains(get("owner"), "ghp_abc") {
+		t.Error("shown to somebody who did not ask")
+	}
+	b.advance(time.Minute)
+	if strings.Contains(get("reviewer"), "ghp_abc") {
+		t.Error("still shown after a minute")
+	}
+}
+
+func TestTryTellsWhatPolicyWouldSayWithoutEffect(t *testing.T) {
+	b := open(t)
+	b.desk.add(makeItem(t, "rev_1", mail, b.now(), nil))
+	for body, wantIn := range map[string]string{`{"edited_input":{"to":"x@evil.test"}}`: `"behavior":"deny"`, `{"edited_input":{"n":9007199254740993}}`: `"behavior":"ask"`} {
+		res, got := b.call(t, "POST", "/api/reviews/rev_1/try", body, bearer("reviewer")...)
+		if want(t, res, got, 200, ""); !strings.Contains(got, wantIn) {
+			t.Error(got)
+		}
+	}
+	res, body := b.call(t, "POST", "/api/reviews/rev_1/try", `{"edited_input":[]}`, bearer("reviewer")...)
+	want(t, res, body, 400, ostiary.KindInvalidField)
+	if b.desk.state("rev_1") != queue.Open {
+		t.Error("trying changed the item")
+	}
+}
+
+func TestLogHoldsNoSecretsAndOneRecordPerRequest(t *testing.T) {
+	b := open(t)
+	code := b.console.NewLoginCode()
+	b.call(t, "GET", "/login?code="+code, "")
+	b.call(t, "POST", "/login", `{"code":"`+code+`"}`)
+	b.call(t, "GET", "/api/reviews?q=private-words", "", bearer("reviewer")...)
+	b.server.Close()
+	if n := strings.Count(b.log.String(), "\n"); n != 3 {
+		t.Errorf("%d records for 3 requests:\n%s", n, b.log)
+	}
+	for _, secret := range []string{code, "reviewer-token", "private-words"} {
+		if strings.Contains(b.log.String(), secret) {
+			t.Errorf("the log holds %q", secret)
+		}
+	}
+}
+
+// stream opens the event stream and returns its lines.
+func (b *bench) stream(t *testing.T, ctx context.Context, headers ...string) *bufio.Scanner {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, "GET", b.server.URL+"/api/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("%d %s", res.StatusCode, res.Header.Get("Content-Type"))
+	}
+	return bufio.NewScanner(res.Body)
+}
+
+// until reads lines up to one that starts with prefix; it returns "" when the stream ends before.
+func until(lines *bufio.Scanner, prefix string) string {
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), prefix) {
+			return lines.Text()
+		}
+	}
+	return ""
+}
+
+func TestStreamTellsOnlyItsTenant(t *testing.T) {
+	b := open(t)
+	lines := b.stream(t, t.Context(), bearer("viewer")...)
+	until(lines, ": hello")
+	b.desk.add(makeItem(t, "rev_other", mail, b.now(), func(it *queue.Item) { it.Tenant = "globex" }))
+	b.desk.add(makeItem(t, "rev_mine", mail, b.now(), nil))
+	if got := until(lines, "data:"); got != `data: {"id":"rev_mine","state":"open","version":1}` {
+		t.Error(got)
+	}
+}
+
+func TestStreamEndsWithItsLogin(t *testing.T) {
+	b := open(t)
+	cookie := b.signIn(t)
+	lines := b.stream(t, t.Context(), "Cookie", cookie)
+	until(lines, ": hello")
+	b.call(t, "POST", "/logout", "{}", "Cookie", cookie)
+	if until(lines, "never") != "" || lines.Err() != nil {
+		t.Error("the stream did not end cleanly")
+	}
+}
+
+func TestStopEndsStreamsAndLeavesNoGoroutine(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	b := open(t)
+	lines := b.stream(t, t.Context(), bearer("viewer")...)
+	until(lines, ": hello")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := b.server.Config.Shutdown(ctx); err != nil {
+		t.Fatalf("shutdown hangs on a stream: %v", err)
+	}
+	b.console.Stop()
+	if until(lines, "never") != "" || b.desk.watching() != 0 {
+		t.Error("the desk is still being watched")
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+func TestHealthIsAsBadAsItsWorstCheck(t *testing.T) {
+	b := open(t)
+	for _, c := range []struct{ a, b, want string }{{"ok", "ok", "ok"}, {"ok", "degraded", "degraded"}, {"failed", "degraded", "failed"}} {
+		b.desk.checks = []web.Check{{Name: "a", Status: c.a}, {Name: "b", Status: c.b}}
+		if _, body := b.call(t, "GET", "/api/health", "", bearer("viewer")...); !strings.HasPrefix(body, `{"status":"`+c.want+`"`) {
+			t.Error(body)
+		}
+	}
+}
+
+func FuzzRuling(f *testing.F) {
+	b := open(f)
+	it := makeItem(f, "rev_1", mail, b.now(), nil)
+	b.desk.add(it)
+	for _, s := range []string{`{}`, ruling(it, `"kind":"approve"`), `{"kind":"edit","edited_input":{}}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if bytes.Contains(raw, []byte(it.ViewDigest)) {
+			t.Skip() // an honest approval
+		}
+		b.call(t, "POST", "/api/reviews/rev_1/rulings", string(raw)+" ", bearer("reviewer")...)
+		if b.desk.state("rev_1") == queue.Approved {
+			t.Fatalf("approved without the view digest: %s", raw)
+		}
+	})
+}
