@@ -1,0 +1,203 @@
+package enforce
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"ostiary"
+	"ostiary/decision"
+	"ostiary/queue"
+	"ostiary/queue/view"
+	"ostiary/tool"
+)
+
+// ask turns a decision to ask into what a person said before of the same call, or into a question on the desk.
+func (e *Enforcer) ask(ctx context.Context, c *call) error {
+	item, answered, err := e.cfg.Desk.Answer(ctx, c.who.Tenant, c.req.SessionID, c.digest)
+	if err != nil {
+		return ostiary.Wrap(ostiary.KindNotDurable, err, "the review queue cannot be read")
+	}
+	if !answered {
+		if item, err = e.question(c); err != nil {
+			return err
+		}
+		if item, err = e.cfg.Desk.Open(ctx, item); err != nil {
+			return err
+		}
+	}
+	c.item = &item
+	c.decision = reviewed(c.decision, item)
+	return nil
+}
+
+// reviewed is a decision to ask, as the state of its review makes it.
+func reviewed(asked decision.Decision, item queue.Item) decision.Decision {
+	d := asked
+	d.ExpiresAt = item.ExpiresAt
+	switch item.State {
+	case queue.Open:
+		return d
+	case queue.Approved:
+		d.Behavior, d.Source, d.Reason = decision.Allow, decision.SourceReview, "a reviewer approved the call"
+		if len(item.EditedInput) > 0 {
+			d.Reason, d.UpdatedInput = "a reviewer approved an edited form of the call; run exactly updated_input", item.EditedInput
+		}
+	case queue.Responded:
+		d.Behavior, d.Source, d.Reason = decision.Deny, decision.SourceReview, "a reviewer answered instead of letting the call run"
+	case queue.Denied:
+		d.Behavior, d.Source, d.Reason = decision.Deny, decision.SourceReview, denial(item)
+	default:
+		d.Behavior, d.Source, d.Reason = decision.Deny, decision.SourceReview, "the review is "+string(item.State)+", so the call may not run"
+	}
+	return d
+}
+
+func denial(item queue.Item) string {
+	last := item.Rulings[len(item.Rulings)-1]
+	if text := strings.TrimSpace(last.Reason); text != "" {
+		return "a reviewer denied the call (" + last.ReasonCode + "): " + text
+	}
+	return "a reviewer denied the call (" + last.ReasonCode + ")"
+}
+
+// question builds the review item of a call: everything that a reviewer is shown is fixed here and covered by the view digest.
+func (e *Enforcer) question(c *call) (queue.Item, error) {
+	if c.decision.ID == "" {
+		e.stamp(c)
+	}
+	in := e.input(c)
+	item := queue.Item{
+		Kind: queue.KindCall, Tenant: c.who.Tenant, Agent: c.who.Subject, Owner: c.who.Owner, Profile: string(c.who.Profile), Session: c.req.SessionID,
+		InvocationID: c.req.InvocationID, DecisionID: c.decision.ID, Tool: c.req.Tool, Definition: c.tool.Digest, Input: c.req.Input,
+		ActionDigest: c.digest, Tier: tier(in.Tool.Annotations, c.decision.Reasons), Reasons: c.decision.Reasons, Provenance: c.origins,
+		Risk: in.Tool.Annotations, RiskSource: c.tool.Source, Obligations: c.decision.Obligations, PolicyRevision: c.decision.Revision,
+		Badges: badges(in),
+	}
+	if c.req.Context != nil {
+		item.Justification = c.req.Context.Justification
+	}
+	item.Summary = e.summary(c, in.Tool.Annotations)
+	return Show(item)
+}
+
+// Show renders an item's arguments and fixes, on its first showing, the digest of what is shown.
+func Show(item queue.Item) (queue.Item, error) {
+	args, err := view.Arguments(item.Input, func(pointer string) (role, origin string) {
+		for _, o := range item.Provenance {
+			if o.Pointer == pointer {
+				return o.Role, string(o.Origin)
+			}
+		}
+		return "", ""
+	})
+	if err != nil {
+		return item, fmt.Errorf("render arguments: %w", err)
+	}
+	item.View = args
+	item.Uninspectable = view.Uninspectable(args)
+	if item.ViewDigest == "" {
+		item.ViewDigest = view.DigestOf(args, item.Tool.Namespace, item.Tool.Name, item.Agent, item.Session, item.Summary, string(item.Tier))
+	}
+	return item, nil
+}
+
+// tier says how bad a mistake could be.
+func tier(r tool.Risk, reasons []decision.Reason) queue.Tier {
+	severe := false
+	for _, why := range reasons {
+		severe = severe || why.Severity == "high" && strings.HasPrefix(why.ID, "provenance.")
+	}
+	switch {
+	case severe || r.Destructive && r.SensitiveSink:
+		return queue.TierHigh
+	case r.Destructive || r.SensitiveSink || !r.ReadOnly:
+		return queue.TierMedium
+	default:
+		return queue.TierLow
+	}
+}
+
+func badges(in decision.Input) []string {
+	out := []string{}
+	if in.Session.Tainted {
+		out = append(out, "tainted")
+	}
+	if in.Tool.AnnotationsSource == tool.Undeclared {
+		out = append(out, "undeclared")
+	}
+	for _, a := range in.Provenance.Args {
+		if a.Origin == decision.OriginUntrusted {
+			return append(out, "untrusted_value")
+		}
+	}
+	return out
+}
+
+// targetRoles are the roles that say what a call acts on, the most telling first.
+var targetRoles = []tool.Role{tool.RoleRecipient, tool.RoleAccount, tool.RoleURL, tool.RolePath, tool.RoleShell, tool.RoleSQL, tool.RoleIdentifier}
+
+// summary is one sentence of what will happen, in our words; the target is shown cut and quoted, and cleaned of secrets.
+func (e *Enforcer) summary(c *call, r tool.Risk) string {
+	var effects []string
+	if r.Destructive {
+		effects = append(effects, "may destroy or overwrite")
+	}
+	if r.SensitiveSink {
+		effects = append(effects, "may send data out")
+	}
+	if len(effects) == 0 && !r.ReadOnly {
+		effects = append(effects, "changes something")
+	}
+	text := "Run " + c.req.Tool.String()
+	if target := e.target(c); target != "" {
+		text += " on " + target
+	}
+	if len(effects) > 0 {
+		text += "; it " + strings.Join(effects, " and ")
+	}
+	return text
+}
+
+// maxTarget bounds the target in a summary, in runes.
+const maxTarget = 60
+
+func (e *Enforcer) target(c *call) string {
+	for _, role := range targetRoles {
+		for _, leaf := range c.leaves {
+			if leaf.Kind != '"' || leaf.Text == "" || e.cfg.Registry.Role(c.tool, leaf.Pointer) != role {
+				continue
+			}
+			return quote(e.masked(leaf))
+		}
+	}
+	return ""
+}
+
+func quote(s string) string {
+	runes := []rune(s)
+	if len(runes) > maxTarget {
+		return strings.Trim(fmt.Sprintf("%+q", string(runes[:maxTarget])), `"`) + "…"
+	}
+	return fmt.Sprintf("%+q", s)
+}
+
+// approvedEdit is what policy says of an edited call, with its digest.
+func (e *Enforcer) approvedEdit(ctx context.Context, item queue.Item, edited []byte) (decision.Decision, string, error) {
+	c, err := e.recall(ctx, item, edited)
+	if err != nil {
+		return decision.Decision{}, "", err
+	}
+	faults, err := e.cfg.Registry.Faults(c.tool, c.req.Input)
+	if err != nil {
+		return decision.Decision{}, "", err
+	}
+	if len(faults) > 0 {
+		return decision.Contract(faults), c.digest, nil
+	}
+	out, err := e.cfg.Decider.Decide(ctx, e.input(c))
+	if err != nil {
+		return decision.Failure(err), c.digest, nil
+	}
+	return fromPolicy(out, c.who), c.digest, nil
+}

@@ -1,0 +1,223 @@
+package enforce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"ostiary"
+	"ostiary/agent"
+	"ostiary/agent/session"
+	"ostiary/decision"
+	"ostiary/enforce/wire"
+	"ostiary/internal/strictjson"
+	"ostiary/queue"
+	"ostiary/tool"
+)
+
+// call is one request on its way through the pipeline.
+type call struct {
+	who       agent.Identity
+	req       wire.DecisionRequest
+	session   *session.Session
+	tool      tool.Resolved
+	leaves    []strictjson.Leaf
+	canonical string
+	digest    string
+	origins   []decision.ArgOrigin
+	outcome   decision.Outcome
+	decision  decision.Decision
+	item      *queue.Item // the review behind the decision, when there is one
+	started   time.Time
+}
+
+// Decide answers whether a call may run. An error means that the request cannot be read or may not be made; everything that goes wrong on
+// our side is an answer that denies and names its kind.
+func (e *Enforcer) Decide(ctx context.Context, who agent.Identity, req wire.DecisionRequest) (wire.Decision, error) {
+	c, err := e.intake(who, req)
+	if err != nil {
+		return wire.Decision{}, err
+	}
+	if again, found, err := e.repeated(c); found || err != nil {
+		return again, err
+	}
+	if err := e.judge(ctx, c); err != nil {
+		if refusesRequest(err) {
+			return wire.Decision{}, err
+		}
+		c.decision = decision.Failure(err)
+	}
+	e.stamp(c)
+	if err := e.intend(c); err != nil {
+		c.item, c.decision = nil, e.restamp(c, decision.Failure(err))
+	}
+	answer, err := e.answer(c)
+	if err != nil {
+		return wire.Decision{}, err
+	}
+	e.remember(c, answer)
+	if req.WaitMS > 0 && c.item != nil && c.item.State == queue.Open {
+		return e.hold(ctx, c, answer, time.Duration(req.WaitMS)*time.Millisecond)
+	}
+	return answer, nil
+}
+
+// intake checks the request and takes the arguments apart. The bytes of the arguments are never rewritten (B5).
+func (e *Enforcer) intake(who agent.Identity, req wire.DecisionRequest) (*call, error) {
+	if err := req.Tool.Check(); err != nil {
+		return nil, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/tool", Msg: err.Error()}
+	}
+	if len(req.Input) == 0 {
+		return nil, &ostiary.Error{Kind: ostiary.KindMissingField, Pointer: "/input", Msg: "input is missing; a tool without arguments takes {}"}
+	}
+	if jsontext.Value(req.Input).Kind() != '{' {
+		return nil, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/input", Msg: "input must be a JSON object"}
+	}
+	if req.Confidence != nil && (*req.Confidence < 0 || *req.Confidence > 1) {
+		return nil, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/confidence", Msg: "confidence must lie between 0 and 1"}
+	}
+	canonical, err := strictjson.Canonical(req.Input)
+	if err != nil {
+		return nil, err
+	}
+	leaves, err := strictjson.Leaves(req.Input)
+	if err != nil {
+		return nil, err
+	}
+	if req.InvocationID == "" {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return nil, fmt.Errorf("enforce: invocation id: %w", err)
+		}
+		req.InvocationID = "inv_" + id.String()
+	}
+	return &call{who: who, req: req, canonical: string(canonical), leaves: leaves, started: e.cfg.Now()}, nil
+}
+
+// repeated answers an invocation that was decided before: the same arguments get the same answer, other arguments are a conflict. An ask
+// is not repeated but looked up again, since a person may have ruled meanwhile.
+func (e *Enforcer) repeated(c *call) (wire.Decision, bool, error) {
+	known, found := e.seen.get(invocationKey(c.who.Tenant, c.req.SessionID, c.req.InvocationID))
+	if !found {
+		return wire.Decision{}, false, nil
+	}
+	if known.tool != c.req.Tool.String() || known.digest != tool.BytesDigest([]byte(c.canonical)) {
+		return wire.Decision{}, false, ostiary.Errorf(ostiary.KindConflict, "this invocation_id was used for another call").WithFix("use a new invocation_id for every call")
+	}
+	settled := known.answer.Behavior != decision.Ask.String() && known.answer.Review == nil && known.answer.Source != decision.SourceError
+	return known.answer, settled, nil
+}
+
+// judge fills in the decision: session, declaration, contract, facts, policy, and the person whom policy asks for.
+func (e *Enforcer) judge(ctx context.Context, c *call) error {
+	var err error
+	if c.session, err = e.cfg.Sessions.Enter(ctx, c.who, c.req.SessionID, c.req.ParentSessionID); err != nil {
+		return err
+	}
+	if c.req.Context != nil && c.req.Context.UserRequest != "" && !c.session.KnowsRequest() {
+		if err := c.session.Say(ctx, c.req.Context.UserRequest, nil); err != nil {
+			return ostiary.Wrap(ostiary.KindTaintUnknown, err, "the session cannot be stored")
+		}
+	}
+	c.session.CountCall()
+	if c.tool, err = e.cfg.Registry.Resolve(ctx, c.who.Tenant, c.req.Tool); err != nil {
+		return fmt.Errorf("resolve %s: %w", c.req.Tool, err)
+	}
+	if c.digest, err = e.digest(c, c.req.Input); err != nil {
+		return err
+	}
+	faults, err := e.cfg.Registry.Faults(c.tool, c.req.Input)
+	if err != nil {
+		return fmt.Errorf("check arguments of %s: %w", c.req.Tool, err)
+	}
+	if len(faults) > 0 {
+		c.decision = decision.Contract(faults)
+		return nil
+	}
+	c.origins = c.session.Trace(c.leaves, c.req.Tool.String(), func(p string) tool.Role { return e.cfg.Registry.Role(c.tool, p) })
+	if c.outcome, err = e.cfg.Decider.Decide(ctx, e.input(c)); err != nil {
+		return err
+	}
+	c.decision = fromPolicy(c.outcome, c.who)
+	if c.decision.Behavior != decision.Ask {
+		return nil
+	}
+	return e.ask(ctx, c)
+}
+
+func (e *Enforcer) digest(c *call, input jsontext.Value) (string, error) {
+	return tool.Action{
+		Tenant: c.who.Tenant, Agent: c.who.Subject, Session: c.req.SessionID, Server: e.cfg.Server, Tool: c.req.Tool,
+		Definition: c.tool.Digest, Input: input,
+	}.Digest()
+}
+
+// fromPolicy turns an outcome into a decision. When no rule spoke, the profile's default applies.
+func fromPolicy(out decision.Outcome, who agent.Identity) decision.Decision {
+	if !out.Spoke {
+		b := who.DefaultBehavior()
+		why := "no rule speaks of this call, so a person is asked"
+		if b == decision.Passthrough {
+			why = "no rule speaks of this call; the host's own prompt applies"
+		}
+		return decision.Decision{Behavior: b, Source: decision.SourcePolicy, Reason: why, Revision: out.Revision,
+			Reasons: []decision.Reason{{ID: "default." + b.String(), Policy: "ostiary", Reason: why, Severity: "low"}}}
+	}
+	reasons := decision.Reasons(out.Verdicts, out.Behavior)
+	return decision.Decision{Behavior: out.Behavior, Source: decision.SourcePolicy, Reason: reasons[0].Reason, Reasons: reasons, Revision: out.Revision}
+}
+
+// stamp gives the decision its ids and times.
+func (e *Enforcer) stamp(c *call) { c.decision = e.restamp(c, c.decision) }
+
+func (e *Enforcer) restamp(c *call, d decision.Decision) decision.Decision {
+	if d.ID = c.decision.ID; d.ID == "" {
+		d.ID = "dec_" + uuid.Must(uuid.NewV7()).String()
+	}
+	d.InvocationID, d.ActionDigest, d.DecidedAt = c.req.InvocationID, c.digest, e.cfg.Now().UTC()
+	if d.Revision == "" {
+		d.Revision = e.cfg.Decider.Revision()
+	}
+	return d
+}
+
+// remember keeps the answer for repeats of the invocation, and what may run for the check of its result.
+func (e *Enforcer) remember(c *call, answer wire.Decision) {
+	inv := invocation{digest: tool.BytesDigest([]byte(c.canonical)), tool: c.req.Tool.String(), answer: answer}
+	if c.decision.Behavior >= decision.Allow {
+		inv.accepted = c.canonical
+		if len(c.decision.UpdatedInput) > 0 {
+			if edited, err := strictjson.Canonical(c.decision.UpdatedInput); err == nil {
+				inv.accepted = string(edited)
+			}
+		}
+	}
+	e.seen.put(invocationKey(c.who.Tenant, c.req.SessionID, c.req.InvocationID), inv)
+}
+
+// hold waits for the review and answers as it then stands; when the time is up the ask itself is the answer.
+func (e *Enforcer) hold(ctx context.Context, c *call, ask wire.Decision, wait time.Duration) (wire.Decision, error) {
+	settled, err := e.Review(ctx, c.who, c.item.ID, wait)
+	if err != nil {
+		return ask, err
+	}
+	return settled, nil
+}
+
+// refusesRequest tells errors that answer the request itself (4xx) from those on our side, which become a denying decision.
+func refusesRequest(err error) bool {
+	var e *ostiary.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Kind {
+	case ostiary.KindWrongSession, ostiary.KindMissingField, ostiary.KindInvalidField, ostiary.KindMalformedJSON:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,77 @@
+package enforce
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ostiary"
+	"ostiary/audit"
+	"ostiary/decision"
+	"ostiary/internal/strictjson"
+	"ostiary/sanitize"
+)
+
+// maxLoggedArgs bounds the masked arguments in one event, in bytes; longer ones are told by their keyed digest alone.
+const maxLoggedArgs = 4 << 10
+
+// intend records the decision before it is answered. An ask is on disk before it is answered, as its review already is.
+func (e *Enforcer) intend(c *call) error {
+	ev := audit.Event{
+		Class: audit.CallDecided, Tenant: c.who.Tenant, Agent: c.who.Subject, Session: c.req.SessionID, Request: c.req.RequestID,
+		Iteration: c.req.Iteration, InvocationID: c.req.InvocationID, DecisionID: c.decision.ID, Tool: c.req.Tool.String(),
+		Behavior: c.decision.Behavior.String(), Source: c.decision.Source, Rules: c.decision.RuleRefs(), Revision: c.decision.Revision,
+		ArgsMAC: e.mac(c.canonical), Args: e.loggable(c.req.Input), DurationMS: e.cfg.Now().Sub(c.started).Milliseconds(),
+	}
+	if c.item != nil {
+		ev.ReviewID, ev.State = c.item.ID, string(c.item.State)
+	}
+	if c.decision.Behavior == decision.Ask {
+		return e.recordDurable(ev)
+	}
+	return e.record(ev)
+}
+
+func (e *Enforcer) record(ev audit.Event) error { return auditError(e.cfg.Journal.Append(ev)) }
+func (e *Enforcer) recordDurable(ev audit.Event) error {
+	return auditError(e.cfg.Journal.AppendDurable(ev))
+}
+
+func auditError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return ostiary.Wrap(ostiary.KindAuditUnavailable, err, "the audit log cannot be written, and nothing runs unrecorded").
+		WithFix("free space in the data directory and restart the sidecar")
+}
+
+// mac is the keyed digest of arguments: short ones could be guessed from a plain one.
+func (e *Enforcer) mac(canonical string) string {
+	h := hmac.New(sha256.New, e.cfg.MACKey)
+	h.Write([]byte(canonical))
+	return "hmac-sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// loggable returns the arguments without secrets and personal data, or nothing when they cannot be made so.
+func (e *Enforcer) loggable(input jsontext.Value) jsontext.Value {
+	if len(input) > maxLoggedArgs {
+		return nil
+	}
+	out, err := e.cfg.Cleaner.JSON(context.Background(), sanitize.NewScope(), input, sanitize.Options{})
+	if err != nil {
+		return nil
+	}
+	return out.JSON
+}
+
+// masked returns one string without secrets and personal data; what cannot be cleaned is not shown.
+func (e *Enforcer) masked(leaf strictjson.Leaf) string {
+	out, err := e.cfg.Cleaner.Text(context.Background(), sanitize.NewScope(), leaf.Text, sanitize.Options{})
+	if err != nil {
+		return "[not shown]"
+	}
+	return out.Text
+}

@@ -1,0 +1,284 @@
+package enforce
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ostiary"
+	"ostiary/agent"
+	"ostiary/audit"
+	"ostiary/decision"
+	"ostiary/enforce/wire"
+	"ostiary/internal/strictjson"
+	"ostiary/queue"
+	"ostiary/sanitize"
+	"ostiary/tool"
+)
+
+// defaultMaxLength is where texts are cut when the caller says nothing (A16), in bytes.
+const defaultMaxLength = 4096
+
+// result is one tool result on its way through cleaning.
+type result struct {
+	who     agent.Identity
+	req     wire.ResultRequest
+	cleaned cleaned
+	labels  []tool.Label
+	tool    tool.Resolved
+	answer  wire.ResultResponse
+	learn   string // what the provenance index takes in: the text as it came
+}
+
+// Result cleans what a tool returned, lets its labels join the session, and asks policy whether it may be released.
+func (e *Enforcer) Result(ctx context.Context, who agent.Identity, req wire.ResultRequest) (wire.ResultResponse, error) {
+	if err := req.Tool.Check(); err != nil {
+		return wire.ResultResponse{}, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/tool", Msg: err.Error()}
+	}
+	if err := checkResult(req); err != nil {
+		return wire.ResultResponse{}, err
+	}
+	s, err := e.cfg.Sessions.Enter(ctx, who, req.SessionID, "")
+	if err != nil {
+		return wire.ResultResponse{}, err
+	}
+	r := &result{who: who, req: req}
+	if r.tool, err = e.cfg.Registry.Resolve(ctx, who.Tenant, req.Tool); err != nil {
+		return wire.ResultResponse{}, err
+	}
+	s.Outcome(req.Result != nil && req.Result.Status == tool.Failed)
+	r.cleaned, err = e.clean(ctx, s.Scope(), req)
+	if err != nil {
+		return e.withhold(ctx, s, r, err)
+	}
+	announced := e.compare(r)
+	r.labels = r.labelsOf(announced)
+	if err := s.Learn(ctx, rawText(req), req.InvocationID, r.labels); err != nil {
+		return wire.ResultResponse{}, ostiary.Wrap(ostiary.KindTaintUnknown, err, "the session's labels cannot be stored, so the result is withheld")
+	}
+	r.fill()
+	if err := e.release(ctx, s, r); err != nil {
+		return wire.ResultResponse{}, err
+	}
+	return r.answer, e.recordResult(r, audit.ResultCleaned)
+}
+
+// Sanitize cleans without a session: nothing is remembered, labelled or recorded.
+func (e *Enforcer) Sanitize(ctx context.Context, req wire.ResultRequest) (wire.ResultResponse, error) {
+	if err := checkResult(req); err != nil {
+		return wire.ResultResponse{}, err
+	}
+	out, err := e.clean(ctx, sanitize.NewScope(), req)
+	if err != nil {
+		return wire.ResultResponse{}, ostiary.Wrap(ostiary.KindSanitizer, err, "the content could not be cleaned, so it is withheld")
+	}
+	r := &result{req: req, cleaned: out, tool: tool.Resolved{Declaration: tool.Declaration{OutputTrust: tool.Trusted}}}
+	r.labels = r.labelsOf(true)
+	r.fill()
+	r.answer.Behavior = decision.Allow.String()
+	return r.answer, nil
+}
+
+func checkResult(req wire.ResultRequest) error {
+	if (req.Result != nil) == (len(req.Content) > 0) {
+		return &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "", Msg: "give exactly one of result and content"}
+	}
+	if req.Result != nil {
+		if err := req.Result.Check(); err != nil {
+			return &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/result", Msg: err.Error()}
+		}
+	}
+	if k := req.Content.Kind(); len(req.Content) > 0 && k != '"' && k != '[' {
+		return &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/content", Msg: "content must be a string or a list of content blocks"}
+	}
+	if req.MaxLength != nil && *req.MaxLength < 0 {
+		return &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/max_length", Msg: "max_length must not be negative"}
+	}
+	return nil
+}
+
+// labelsOf joins what cleaning found with what the tool's output is worth.
+func (r *result) labelsOf(announced bool) []tool.Label {
+	var labels []tool.Label
+	for _, l := range r.cleaned.labels {
+		labels = append(labels, tool.Label(l))
+	}
+	if r.tool.Output() == tool.Untrusted || !announced || r.cleaned.tainted {
+		labels = append(labels, tool.LabelUntrusted)
+	}
+	return tool.Join(labels, nil)
+}
+
+// compare holds the result against the decision of its invocation. It reports false when no such call was decided.
+func (e *Enforcer) compare(r *result) bool {
+	if r.req.InvocationID == "" {
+		return true
+	}
+	inv, known := e.seen.get(invocationKey(r.who.Tenant, r.req.SessionID, r.req.InvocationID))
+	if !known {
+		return false
+	}
+	if len(r.req.RanInput) > 0 {
+		ran, err := strictjson.Canonical(r.req.RanInput)
+		r.answer.ExecutedMismatch = err != nil || inv.accepted != "" && string(ran) != inv.accepted
+	}
+	return true
+}
+
+// rawText is what an untrusted result said, before cleaning: what was cut out of it must still be known as untrusted.
+func rawText(req wire.ResultRequest) string {
+	var b strings.Builder
+	for _, doc := range []jsontext.Value{req.Content, req.StructuredContent} {
+		appendStrings(&b, doc)
+	}
+	if req.Result != nil {
+		appendStrings(&b, req.Result.Data)
+		if req.Result.Error != nil {
+			b.WriteString(req.Result.Error.Message + "\n" + req.Result.Error.Detail)
+		}
+	}
+	return b.String()
+}
+
+func appendStrings(b *strings.Builder, doc jsontext.Value) {
+	if len(doc) == 0 {
+		return
+	}
+	leaves, err := strictjson.Leaves(doc)
+	if err != nil {
+		return // the face has read it strictly already
+	}
+	for _, l := range leaves {
+		if l.Kind == '"' || l.Kind == '0' {
+			b.WriteString(l.Text + "\n")
+		}
+	}
+}
+
+// fill writes what was found into the answer.
+func (r *result) fill() {
+	a := &r.answer
+	a.InvocationID, a.Result, a.Content, a.StructuredContent = r.req.InvocationID, r.cleaned.result, r.cleaned.content, r.cleaned.structured
+	a.Labels, a.Findings, a.Checked, a.NotChecked = r.labels, r.cleaned.findings, r.cleaned.checked, r.cleaned.notChecked
+	a.Injection = wire.Injection{Flagged: r.cleaned.flagged, Score: r.cleaned.score}
+	a.Tainted = slices.Contains(r.labels, tool.LabelUntrusted)
+}
+
+// release asks policy; without a verdict the cleaned result may go out.
+func (e *Enforcer) release(ctx context.Context, s interface{ Labels() []tool.Label }, r *result) error {
+	in := decision.Input{
+		Phase: decision.PhaseResult, Tool: toolFacts(r.tool),
+		Caller:  decision.Caller{Agent: r.who.Subject, Tenant: r.who.Tenant, Profile: string(r.who.Profile)},
+		Session: decision.SessionFacts{Labels: s.Labels(), Tainted: slices.Contains(s.Labels(), tool.LabelUntrusted)},
+		Result:  &decision.ResultFacts{Status: statusOf(r.req), Labels: r.labels, Findings: r.cleaned.counts()},
+		Parsed:  decision.Parsed{Paths: []string{}, Hosts: []string{}}, Clock: e.clock(),
+	}
+	out, err := e.cfg.Decider.Decide(ctx, in)
+	if err != nil {
+		r.hide(decision.Deny, decision.Failure(err).Reason)
+		return nil
+	}
+	switch {
+	case !out.Spoke || out.Behavior >= decision.Allow:
+		r.answer.Behavior = decision.Allow.String()
+		return nil
+	case out.Behavior == decision.Ask:
+		return e.askResult(ctx, r, out)
+	default:
+		r.hide(decision.Deny, decision.Reasons(out.Verdicts, out.Behavior)[0].Reason)
+		return nil
+	}
+}
+
+func statusOf(req wire.ResultRequest) tool.Status {
+	if req.Result != nil {
+		return req.Result.Status
+	}
+	return tool.OK
+}
+
+// hide takes the content out of the answer; what was found stays.
+func (r *result) hide(b decision.Behavior, why string) {
+	r.answer.Behavior, r.answer.Reason = b.String(), why
+	r.answer.Result, r.answer.Content, r.answer.StructuredContent = nil, nil, nil
+}
+
+// askResult puts the cleaned result on the desk; it is delivered with the review once a person approves.
+func (e *Enforcer) askResult(ctx context.Context, r *result, out decision.Outcome) error {
+	content, err := json.Marshal(map[string]any{"result": r.answer.Result, "content": r.answer.Content}, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("enforce: cleaned result: %w", err)
+	}
+	digest, err := tool.Action{Tenant: r.who.Tenant, Agent: r.who.Subject, Session: r.req.SessionID, Server: e.cfg.Server, Tool: r.req.Tool,
+		Definition: "result", Input: content}.Digest()
+	if err != nil {
+		return err
+	}
+	reasons := decision.Reasons(out.Verdicts, out.Behavior)
+	item, answered, err := e.cfg.Desk.Answer(ctx, r.who.Tenant, r.req.SessionID, digest)
+	if err != nil {
+		return ostiary.Wrap(ostiary.KindNotDurable, err, "the review queue cannot be read")
+	}
+	if !answered {
+		if item, err = Show(queue.Item{
+			Kind: queue.KindResult, Tenant: r.who.Tenant, Agent: r.who.Subject, Owner: r.who.Owner, Profile: string(r.who.Profile), Session: r.req.SessionID,
+			InvocationID: r.req.InvocationID, Tool: r.req.Tool, Definition: r.tool.Digest, Input: content, ActionDigest: digest, Tier: queue.TierMedium,
+			Summary: "Release the cleaned result of " + r.req.Tool.String() + " to the agent", Reasons: reasons, Risk: r.tool.Risk, RiskSource: r.tool.Source,
+			PolicyRevision: out.Revision, Badges: []string{"result"},
+		}); err != nil {
+			return err
+		}
+		if item, err = e.cfg.Desk.Open(ctx, item); err != nil {
+			return err
+		}
+	}
+	if item.State == queue.Approved {
+		r.answer.Behavior = decision.Allow.String()
+		return nil
+	}
+	b := decision.Ask
+	if item.State != queue.Open {
+		b = decision.Deny
+	}
+	r.hide(b, reasons[0].Reason)
+	r.answer.Review = &wire.Review{ID: item.ID, State: string(item.State), URL: "/v1/reviews/" + item.ID, ExpiresAt: item.ExpiresAt}
+	return nil
+}
+
+// withhold answers for content that could not be cleaned. It counts as untrusted all the same.
+func (e *Enforcer) withhold(ctx context.Context, s interface {
+	Learn(ctx context.Context, text, source string, labels []tool.Label) error
+}, r *result, why error) (wire.ResultResponse, error) {
+	r.labels = []tool.Label{tool.LabelUntrusted}
+	if err := s.Learn(ctx, rawText(r.req), r.req.InvocationID, r.labels); err != nil {
+		return wire.ResultResponse{}, ostiary.Wrap(ostiary.KindTaintUnknown, err, "the session's labels cannot be stored, so the result is withheld")
+	}
+	r.fill()
+	r.answer.NotChecked = []string{"secret", "pii", "injection", "markup", "hidden_text", "url", "size"}
+	r.hide(decision.Deny, "the content could not be cleaned, so it is withheld: "+why.Error())
+	return r.answer, e.recordResult(r, audit.ResultWithheld)
+}
+
+func (e *Enforcer) recordResult(r *result, class audit.Class) error {
+	ev := audit.Event{
+		Class: class, Tenant: r.who.Tenant, Agent: r.who.Subject, Session: r.req.SessionID, InvocationID: r.req.InvocationID, Tool: r.req.Tool.String(),
+		Behavior: r.answer.Behavior, Status: string(statusOf(r.req)), Findings: r.cleaned.counts(),
+	}
+	for _, l := range r.labels {
+		ev.Labels = append(ev.Labels, string(l))
+	}
+	if r.req.Result != nil {
+		ev.DurationMS, ev.WarningsCount = r.req.Result.Meta.DurationMS, len(r.req.Result.Warnings)
+		if r.req.Result.Error != nil {
+			ev.ErrorCode = r.req.Result.Error.Code
+		}
+	}
+	if r.answer.Review != nil {
+		ev.ReviewID = r.answer.Review.ID
+	}
+	return e.record(ev)
+}
