@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -138,10 +139,16 @@ func percentAt(s string, i int) bool {
 	return i+2 < len(s) && byteClass[s[i+1]]&classHex != 0 && byteClass[s[i+2]]&classHex != 0
 }
 
-// percent decodes the run of non-space bytes from the escape at i when it
+// lookBack is how far before its first escape a percent-encoded run starts.
+const lookBack = 256
+
+// percent decodes the run of non-space bytes around the escape at i when it
 // holds at least three escapes.
 func (d *deriver) percent(s string, i, depth int, locate func(int, int) (int, int)) int {
 	end, count := i, 0
+	for low := max(0, i-lookBack); i > low && s[i-1] > ' ' && s[i-1] < utf8.RuneSelf && strings.IndexByte("\"'<>`", s[i-1]) < 0; {
+		i--
+	}
 	for end < len(s) && s[end] > ' ' && strings.IndexByte("\"'<>`", s[end]) < 0 {
 		if s[end] == '%' && percentAt(s, end) {
 			count++

@@ -13,7 +13,8 @@ func (s *scan) phone(r run) (kind string, confidence float64) {
 	if n < 6 || n > 15 || s.neverPhone(r) {
 		return "", 0
 	}
-	if mobile := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(r.digits, "00"), "86"), "0"); len(mobile) == 11 && chineseMobile(mobile) &&
+	local := !r.plus || strings.HasPrefix(r.digits, "86")
+	if mobile := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(r.digits, "00"), "86"), "0"); local && len(mobile) == 11 && chineseMobile(mobile) &&
 		(len(r.groups) <= 4) && (len(r.groups) > 1 || r.plus || n >= 11) {
 		if len(r.groups) == 1 || r.plus || s.cue(r.from, phoneCues) || r.groups[0] == 3 || r.groups[0] == 2 {
 			return CNMobile, 0.9
