@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ostiary"
+	"ostiary/enforce/wire"
+	"ostiary/internal/strictjson"
+)
+
+// Limits of a body, in bytes (wire.md §1).
+const (
+	maxBody   = 1 << 20
+	maxResult = 8 << 20
+)
+
+// read reads the whole body within the limit; its Content-Type must be application/json.
+func read(c *gin.Context, limit int64) ([]byte, error) {
+	media, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
+	if err != nil || media != "application/json" {
+		return nil, ostiary.Errorf(ostiary.KindUnsupportedMedia, "Content-Type must be application/json")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return nil, ostiary.Wrap(ostiary.KindTooLarge, err, "the body is larger than allowed")
+	}
+	if err != nil {
+		return nil, ostiary.Wrap(ostiary.KindMalformedJSON, err, "the body could not be read")
+	}
+	return body, nil
+}
+
+// decode reads a strict JSON body into v.
+func decode(c *gin.Context, limit int64, v any) error {
+	body, err := read(c, limit)
+	if err != nil {
+		return err
+	}
+	return strictjson.Decode(body, v)
+}
+
+// send writes an answer. Strings that came as raw JSON keep their escapes.
+func (s *Server) send(c *gin.Context, status int, v any) {
+	body, err := json.Marshal(v, jsontext.PreserveRawStrings(true), json.FormatNilSliceAsNull(false))
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	c.Data(status, "application/json", body)
+}
+
+// answer writes v, or the problem when err is set.
+func (s *Server) answer(c *gin.Context, v any, err error) {
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	s.send(c, http.StatusOK, v)
+}
+
+// fail writes the problem document of an error and logs its cause. Nothing else writes errors.
+func (s *Server) fail(c *gin.Context, err error) {
+	id := c.GetString(requestKey)
+	p := wire.ProblemOf(err, id)
+	if p.Status >= http.StatusInternalServerError {
+		s.cfg.Log.Error("request failed", "request_id", id, "kind", p.Kind, "cause", err)
+	}
+	if ostiary.Kind(p.Kind) == ostiary.KindShuttingDown {
+		c.Header("Retry-After", "2")
+	}
+	body, marshalErr := json.Marshal(p)
+	if marshalErr != nil {
+		c.AbortWithStatus(http.StatusInternalServerError)
+		return
+	}
+	c.Abort()
+	c.Data(p.Status, "application/problem+json", body)
+}

@@ -1,0 +1,311 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ostiary"
+	"ostiary/audit"
+	"ostiary/decision"
+	"ostiary/enforce/wire"
+	"ostiary/tool"
+)
+
+func (s *Server) decide(c *gin.Context) {
+	var req wire.DecisionRequest
+	if err := decode(c, maxBody, &req); err != nil {
+		s.fail(c, err)
+		return
+	}
+	if req.RequestID == "" {
+		req.RequestID = c.GetString(requestKey)
+	}
+	ctx, cancel := s.untilDraining(c.Request.Context())
+	defer cancel()
+	d, err := s.cfg.Enforcer.Decide(ctx, who(c), req)
+	s.answerWait(c, d, err, req.WaitMS > 0)
+}
+
+func (s *Server) review(c *gin.Context) {
+	wait, err := readWait(c.Query("wait"))
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	ctx, cancel := s.untilDraining(c.Request.Context())
+	defer cancel()
+	d, err := s.cfg.Enforcer.Review(ctx, who(c), c.Param("id"), wait)
+	s.answerWait(c, d, err, wait > 0)
+}
+
+// answerWait answers a request that waited for a review; one that is cut short by a shutdown is told so, and its review stays open.
+func (s *Server) answerWait(c *gin.Context, d wire.Decision, err error, waited bool) {
+	if err == nil && waited && s.isDraining() && d.Behavior == decision.Ask.String() {
+		err = ostiary.Errorf(ostiary.KindShuttingDown, "the sidecar is shutting down; the review stays open").WithFix("send the same request again in a moment")
+	}
+	s.answer(c, d, err)
+}
+
+// readWait reads a duration such as 25s, or a bare number of seconds.
+func readWait(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if n, err := strconv.Atoi(text); err == nil {
+		text = strconv.Itoa(n) + "s"
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, &ostiary.Error{Kind: ostiary.KindInvalidField, Msg: "wait must be a duration such as 25s"}
+	}
+	return d, nil
+}
+
+// untilDraining returns a context that also ends when the server drains.
+func (s *Server) untilDraining(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-s.draining:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+func (s *Server) isDraining() bool {
+	select {
+	case <-s.draining:
+		return true
+	default:
+		return false
+	}
+}
+
+// keepAlive is how often a silent stream sends a comment, so that nothing between us and the client gives up.
+const keepAlive = 15 * time.Second
+
+// reviewEvents streams the review's document: now, and once more when it is ruled on. The event id is the state, so a client that comes
+// back with the state it has seen gets only what is new.
+func (s *Server) reviewEvents(c *gin.Context) {
+	ctx, cancel := s.untilDraining(c.Request.Context())
+	defer cancel()
+	seen := c.GetHeader("Last-Event-ID")
+	d, err := s.cfg.Enforcer.Review(ctx, who(c), c.Param("id"), 0)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	c.Header("Content-Type", "text/event-stream")
+	c.Status(http.StatusOK)
+	for {
+		if d.Review.State != seen {
+			if !s.event(c, d) {
+				return
+			}
+			seen = d.Review.State
+		}
+		if d.Behavior != decision.Ask.String() || ctx.Err() != nil {
+			return
+		}
+		if d, err = s.cfg.Enforcer.Review(ctx, who(c), c.Param("id"), keepAlive); err != nil {
+			return
+		}
+		if _, err := c.Writer.WriteString(": waiting\n\n"); err != nil {
+			return
+		}
+		c.Writer.Flush()
+	}
+}
+
+func (s *Server) event(c *gin.Context, d wire.Decision) bool {
+	body, err := json.Marshal(d, jsontext.PreserveRawStrings(true))
+	if err != nil {
+		return false
+	}
+	if _, err := fmt.Fprintf(c.Writer, "id: %s\nevent: review\ndata: %s\n\n", d.Review.State, body); err != nil {
+		return false
+	}
+	c.Writer.Flush()
+	return true
+}
+
+func (s *Server) cancelReview(c *gin.Context) {
+	d, err := s.cfg.Enforcer.Cancel(c.Request.Context(), who(c), c.Param("id"))
+	s.answer(c, d, err)
+}
+
+func (s *Server) redeem(c *gin.Context) {
+	var req wire.RedeemRequest
+	if err := decode(c, maxBody, &req); err != nil {
+		s.fail(c, err)
+		return
+	}
+	resp, err := s.cfg.Enforcer.Redeem(c.Request.Context(), who(c), req)
+	s.answer(c, resp, err)
+}
+
+func (s *Server) result(c *gin.Context) {
+	var req wire.ResultRequest
+	if err := decode(c, maxResult, &req); err != nil {
+		s.fail(c, err)
+		return
+	}
+	resp, err := s.cfg.Enforcer.Result(c.Request.Context(), who(c), req)
+	s.answer(c, resp, err)
+}
+
+func (s *Server) sanitize(c *gin.Context) {
+	var req wire.ResultRequest
+	if err := decode(c, maxResult, &req); err != nil {
+		s.fail(c, err)
+		return
+	}
+	resp, err := s.cfg.Enforcer.Sanitize(c.Request.Context(), req)
+	s.answer(c, resp, err)
+}
+
+func (s *Server) message(c *gin.Context) {
+	var m wire.MessageRequest
+	if err := decode(c, maxBody, &m); err != nil {
+		s.fail(c, err)
+		return
+	}
+	err := s.cfg.Enforcer.Message(c.Request.Context(), who(c), c.Param("id"), m)
+	s.answer(c, map[string]bool{"ok": true}, err)
+}
+
+func (s *Server) history(c *gin.Context) {
+	labels, events, err := s.cfg.Enforcer.History(c.Request.Context(), who(c), c.Param("id"))
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	h := wire.History{SessionID: c.Param("id"), Labels: labels, Events: make([]jsontext.Value, 0, len(events))}
+	for _, e := range events {
+		raw, err := json.Marshal(e)
+		if err != nil {
+			s.fail(c, err)
+			return
+		}
+		h.Events = append(h.Events, raw)
+	}
+	s.send(c, http.StatusOK, h)
+}
+
+func toolName(c *gin.Context) tool.Name {
+	return tool.Name{Namespace: c.Param("namespace"), Name: c.Param("name")}
+}
+
+func (s *Server) putTool(c *gin.Context) {
+	raw, err := read(c, maxBody)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	if err := s.recordTool(c, audit.ToolDeclared); err != nil {
+		s.fail(c, err)
+		return
+	}
+	resolved, err := s.cfg.Registry.Put(c.Request.Context(), who(c).Tenant, toolName(c), raw)
+	s.answer(c, document(resolved), err)
+}
+
+func (s *Server) deleteTool(c *gin.Context) {
+	if err := s.recordTool(c, audit.ToolRemoved); err != nil {
+		s.fail(c, err)
+		return
+	}
+	if err := s.cfg.Registry.Delete(c.Request.Context(), who(c).Tenant, toolName(c)); err != nil {
+		s.fail(c, err)
+		return
+	}
+	c.Status(http.StatusNoContent)
+}
+
+// recordTool tells of a change to a declaration before it happens.
+func (s *Server) recordTool(c *gin.Context, class audit.Class) error {
+	err := s.cfg.Record(audit.Event{Class: class, Tenant: who(c).Tenant, Person: who(c).Name, Tool: toolName(c).String()})
+	if err != nil {
+		return ostiary.Wrap(ostiary.KindAuditUnavailable, err, "the audit log cannot be written, so nothing was changed")
+	}
+	return nil
+}
+
+// declared is a declaration as it is resolved.
+type declared struct {
+	tool.Declaration `json:",inline"`
+	Source           tool.Source `json:"source"`
+	Digest           string      `json:"definition_digest"`
+	Risk             tool.Risk   `json:"risk"`
+}
+
+func document(r tool.Resolved) declared {
+	return declared{Declaration: r.Declaration, Source: r.Source, Digest: r.Digest, Risk: r.Risk}
+}
+
+func (s *Server) getTool(c *gin.Context) {
+	r, err := s.cfg.Registry.Resolve(c.Request.Context(), who(c).Tenant, toolName(c))
+	if err == nil && r.Source == tool.Undeclared {
+		err = ostiary.Errorf(ostiary.KindNotFound, "the tool is not declared")
+	}
+	s.answer(c, document(r), err)
+}
+
+const (
+	defaultPage = 50
+	maxPage     = 200
+)
+
+func (s *Server) listTools(c *gin.Context) {
+	limit, err := strconv.Atoi(c.DefaultQuery("limit", strconv.Itoa(defaultPage)))
+	if err != nil || limit < 1 || limit > maxPage {
+		s.fail(c, ostiary.Errorf(ostiary.KindInvalidField, "limit must lie between 1 and %d", maxPage))
+		return
+	}
+	items, next, err := s.cfg.Registry.List(c.Request.Context(), who(c).Tenant, c.Query("cursor"), limit)
+	s.answer(c, map[string]any{"items": append([]tool.Declaration{}, items...), "next_cursor": next}, err)
+}
+
+func (s *Server) health(c *gin.Context) {
+	if nonce := c.GetHeader("Ostiary-Challenge"); nonce != "" {
+		if len(nonce) > maxID {
+			s.fail(c, ostiary.Errorf(ostiary.KindInvalidField, "the challenge is longer than %d bytes", maxID))
+			return
+		}
+		c.Header("Ostiary-Proof", s.cfg.Prove(nonce))
+	}
+	s.send(c, http.StatusOK, map[string]string{"status": "ok", "version": ostiary.Version})
+}
+
+// ready tells the checks to those with a credential, and only the word to everybody else.
+func (s *Server) ready(c *gin.Context) {
+	checks := s.cfg.Ready(c.Request.Context())
+	status, code := "ready", http.StatusOK
+	for _, check := range checks {
+		switch check.Status {
+		case "failed":
+			status, code = "not_ready", http.StatusServiceUnavailable
+		case "degraded":
+			if status == "ready" {
+				status = "degraded"
+			}
+		}
+	}
+	doc := map[string]any{"status": status}
+	if _, err := s.identify(c); err == nil {
+		doc["checks"] = checks
+	}
+	s.send(c, code, doc)
+}
+
+func (s *Server) jwks(c *gin.Context) { s.send(c, http.StatusOK, s.cfg.JWKS) }
+
