@@ -166,7 +166,7 @@ func (r *rule) holds(t *tokens, hits []hit, i int) (first, last int, ok bool) {
 		limit = 0
 	}
 	for _, o := range r.others {
-		h, at, found := r.near(t, hits, i, o, limit)
+		h, at, found := near(t, hits, i, o, limit)
 		if !found {
 			return 0, 0, false
 		}
@@ -179,18 +179,18 @@ func (r *rule) holds(t *tokens, hits []hit, i int) (first, last int, ok bool) {
 }
 
 // near looks for the term close to hits[i], after it first.
-func (r *rule) near(t *tokens, hits []hit, i int, o term, limit int) (h hit, at int, ok bool) {
+func near(t *tokens, hits []hit, i int, o term, limit int) (h hit, at int, ok bool) {
 	anchor := hits[i]
 	fits := func(h hit) bool {
 		apart := t.tokens[h.first].sentence - t.tokens[anchor.first].sentence
 		return h.concept == o.concept && apart <= limit && -apart <= limit && (h.first > anchor.last || h.last < anchor.first)
 	}
-	for j := i + 1; j < len(hits) && hits[j].first-anchor.last <= r.within; j++ {
+	for j := i + 1; j < len(hits) && hits[j].first-anchor.last <= o.within; j++ {
 		if fits(hits[j]) {
 			return hits[j], j, true
 		}
 	}
-	for j := i - 1; j >= 0 && !o.after && anchor.first-hits[j].first <= r.within; j-- {
+	for j := i - 1; j >= 0 && !o.after && anchor.first-hits[j].first <= o.within; j-- {
 		if fits(hits[j]) {
 			return hits[j], j, true
 		}

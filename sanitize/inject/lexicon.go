@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 //go:embed lexicon.txt
@@ -66,7 +68,7 @@ func parseLexicon(text string) (*lexicon, error) {
 			item = strings.TrimSpace(item)
 			item, prefix := strings.TrimSuffix(item, "*"), strings.HasSuffix(item, "*")
 			var words []string
-			t := tokenize(item)
+			t := tokenize(norm.NFKC.String(item)) // as views are
 			for i := range t.tokens {
 				words = append(words, t.word(i))
 			}
@@ -103,6 +105,7 @@ type rule struct {
 type term struct {
 	concept concept
 	after   bool
+	within  int // words
 }
 
 // parseRules reads lines "TYPE TIER WITHIN: ANCHOR [>]CONCEPT…".
@@ -124,6 +127,13 @@ func parseRules(text string, l *lexicon) (map[concept][]rule, error) {
 		r := rule{kind: fields[0], strict: fields[1] == "strict", within: within, close: len(names) > 1}
 		for i, name := range names {
 			name, after := strings.TrimPrefix(name, ">"), strings.HasPrefix(name, ">")
+			name, reach, own := strings.Cut(name, "/")
+			distance := within
+			if own {
+				if distance, err = strconv.Atoi(reach); err != nil {
+					return nil, fmt.Errorf("rules line %d: %w", number+1, err)
+				}
+			}
 			c, ok := l.names[name]
 			if !ok {
 				return nil, fmt.Errorf("rules line %d names the unknown concept %s", number+1, name)
@@ -132,7 +142,7 @@ func parseRules(text string, l *lexicon) (map[concept][]rule, error) {
 				r.anchor = c
 				continue
 			}
-			r.others = append(r.others, term{c, after})
+			r.others = append(r.others, term{c, after, distance})
 			r.close = r.close && after
 		}
 		rules[r.anchor] = append(rules[r.anchor], r)
