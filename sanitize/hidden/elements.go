@@ -18,6 +18,7 @@ const (
 var (
 	hiding = regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0*(?:\.0+)?(?:;|$|\s|!)|font-size\s*:\s*0*[01]?(?:px|pt|em|rem|%)?\s*(?:;|$)|(?:left|top|text-indent)\s*:\s*-\d{3,}|(?:^|;|\s)color\s*:\s*(?:white|#fff(?:fff)?|transparent)|clip\s*:\s*rect\(0`)
 	orders = regexp.MustCompile(`(?i)\b(?:ignore|disregard|forget|override|reveal|respond|reply|answer|output|print|send|forward|execute|call|must|instructions?|do not|don't|always|never|instead|repeat|include)\b|忽略|无视|指令|必须|不要`)
+	models = regexp.MustCompile(`(?i)\b(?:ai|llms?|assistants?|agents?|chatbot|gpt|claude|gemini|language model|system prompt)\b|助手|模型`)
 	whom   = regexp.MustCompile(`(?i)\b(?:you|your|ai|llm|assistant|agent|model|chatbot|gpt|claude|gemini|user|prompt|system)\b|你|您|助手|模型|用户|系统`)
 )
 
@@ -46,7 +47,7 @@ func elements(s string) []sanitize.Match {
 		start := at
 		at += len(z.Raw())
 		if kind == html.CommentToken && open < 0 {
-			if text := s[start:at]; speaks(text) {
+			if text := s[start:at]; speaks(text) && models.MatchString(text) {
 				out = append(out, removal(comment, start, at))
 			}
 			continue
@@ -105,7 +106,7 @@ func speaks(text string) bool {
 }
 
 // removal takes text out. A hidden element that speaks is an instruction; a
-// comment may be one to people, so it alone does not flag the text.
+// comment to models may be honest advice, so it alone does not flag the text.
 func removal(kind string, start, end int) sanitize.Match {
 	return sanitize.Match{
 		Family: sanitize.HiddenText, Type: kind, Start: start, End: end, Action: sanitize.Removed,

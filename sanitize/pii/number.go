@@ -30,6 +30,9 @@ func (s *scan) number(i int) int {
 		return to
 	}
 	r := s.collect(i)
+	if r.to < len(s.s) && isDigit(s.s[r.to]) {
+		return s.skipWord(r.to) // longer than any number that is looked for
+	}
 	if ext := s.extension(r.to); ext > r.to && len(r.digits) >= 9 {
 		if kind, confidence := s.phone(r); kind != "" || r.plus || len(r.groups) > 2 {
 			return s.add(Phone, r.from, ext, max(confidence, 0.7))
