@@ -1,6 +1,10 @@
 package sanitize
 
-import "context"
+import (
+	"context"
+
+	"ostiary/sanitize/decode"
+)
 
 // Detector finds one kind of thing in one string. Implementations MUST be safe
 // for concurrent use, MUST run in time linear in the input, and MUST report
@@ -28,10 +32,13 @@ type Input struct {
 	Derived []*View
 }
 
+// View is decoded text with a map to the original bytes.
+type View = decode.View
+
 // NewInput prepares text, which must be valid UTF-8, for detectors.
 func NewInput(text, key, contentType string) *Input {
-	main := newView(text)
-	return &Input{Text: text, Key: key, ContentType: contentType, Main: main, Derived: derive(main)}
+	main, derived := decode.Views(text)
+	return &Input{Text: text, Key: key, ContentType: contentType, Main: main, Derived: derived}
 }
 
 // Match is one detection by a detector.

@@ -135,6 +135,9 @@ func (w *walker) shorten(clean, text, pointer string) string {
 	return short
 }
 
+// base64Runes may stand in base64, in either alphabet and on several lines.
+const base64Runes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=\r\n"
+
 // media reports whether a leaf is the base64 of an image, sound or document,
 // by its member name and by the first bytes of the format.
 func media(key, text string) bool {
@@ -146,7 +149,7 @@ func media(key, text string) bool {
 	} {
 		if strings.HasPrefix(text, magic) {
 			return strings.IndexFunc(text, func(r rune) bool {
-				return r >= 0x80 || byteClass[byte(r)]&classBase64 == 0 && r != '=' && r != '\n' && r != '\r'
+				return !strings.ContainsRune(base64Runes, r)
 			}) < 0
 		}
 	}

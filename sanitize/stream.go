@@ -77,7 +77,9 @@ func settle(text string, matches []Match) int {
 	limit := max(len(text)-streamOverlap, len(text)/2)
 	at := strings.LastIndexByte(text[:limit], '\n') + 1
 	if at == 0 {
-		at = floor(text, limit)
+		for at = limit; !boundary(text, at); {
+			at--
+		}
 	}
 	for i := len(matches) - 1; i >= 0; i-- {
 		if m := matches[i]; m.Start < at && at < m.End && m.Start > 0 {

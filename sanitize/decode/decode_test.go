@@ -1,4 +1,4 @@
-package sanitize
+package decode
 
 import (
 	"strings"
@@ -55,13 +55,13 @@ func TestEncodedProseGetsAViewOfItsOwn(t *testing.T) {
 
 // checkMap fails unless every range of every view maps to whole runes of s.
 func checkMap(t interface{ Fatalf(string, ...any) }, s string) {
-	in := NewInput(s, "", "")
-	for _, v := range append([]*View{in.Main}, in.Derived...) {
+	main, derived := Views(s)
+	for _, v := range append([]*View{main}, derived...) {
 		last := 0
 		for i := 0; i <= len(v.Text); i++ {
 			for _, j := range []int{i, min(i+1, len(v.Text)), min(i+7, len(v.Text))} {
 				start, end := v.Original(i, j)
-				if start < 0 || end > len(s) || start > end || !boundary(s, start) || !boundary(s, end) {
+				if start < 0 || end > len(s) || start > end || floor(s, start) != start || ceil(s, end) != end {
 					t.Fatalf("%q %q: %d:%d maps to %d:%d", s, v.Kind, i, j, start, end)
 				}
 			}
@@ -103,7 +103,7 @@ func BenchmarkView(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(s)))
 			for b.Loop() {
-				NewInput(s, "", "")
+				Views(s)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package sanitize
+package decode
 
 import (
 	"encoding/base64"

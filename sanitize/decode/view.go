@@ -1,4 +1,4 @@
-package sanitize
+package decode
 
 import (
 	"sort"
@@ -66,6 +66,13 @@ func ceil(s string, i int) int {
 		i++
 	}
 	return i
+}
+
+// Views returns the view of all of s, which must be valid UTF-8, and the views
+// of its encoded parts; each of those maps to the whole encoded part.
+func Views(s string) (main *View, derived []*View) {
+	main = newView(s)
+	return main, derive(main)
 }
 
 // builder makes a View from its original in one pass.
