@@ -26,7 +26,7 @@ const (
 	ToolRemoved     Class = "tool_removed"
 	SidecarStarted  Class = "sidecar_started"
 	SidecarStopped  Class = "sidecar_stopped"
-	SessionEndorsed Class = "value_endorsed"
+	ValueEndorsed   Class = "value_endorsed"
 )
 
 // Event is one line of the log. Every field is safe to read: arguments are masked before they get here, digests of them are keyed (A27).
@@ -40,7 +40,7 @@ type Event struct {
 	Session string    `json:"session_id,omitempty"`
 	Request string    `json:"request_id,omitempty"`
 
-	Iteration    int    `json:"iteration,omitempty"`
+	Iteration    int    `json:"iteration,omitzero"`
 	InvocationID string `json:"invocation_id,omitempty"`
 	DecisionID   string `json:"decision_id,omitempty"`
 	ReviewID     string `json:"review_id,omitempty"`
@@ -60,9 +60,9 @@ type Event struct {
 	ErrorCode string   `json:"error_code,omitempty"`
 	Labels    []string `json:"labels,omitempty"`
 
-	DurationMS    int64          `json:"duration_ms,omitempty"`
-	WarningsCount int            `json:"warnings_count,omitempty"`
-	Findings      map[string]int `json:"findings,omitempty"`
+	DurationMS    int64          `json:"duration_ms,omitzero"`
+	WarningsCount int            `json:"warnings_count,omitzero"`
+	Findings      map[string]int `json:"findings,omitzero"`
 	Args          jsontext.Value `json:"args,omitempty"` // masked arguments
 	Kind          string         `json:"kind,omitempty"` // why something was refused
 }

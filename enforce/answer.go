@@ -8,6 +8,7 @@ import (
 
 	"ostiary"
 	"ostiary/agent"
+	"ostiary/audit"
 	"ostiary/decision"
 	"ostiary/decision/permit"
 	"ostiary/enforce/wire"
@@ -87,6 +88,13 @@ func (e *Enforcer) reviewPermit(item queue.Item) (string, error) {
 	if len(item.EditedInput) > 0 {
 		kind = permit.KindEdit
 	}
+	minted := audit.Event{
+		Class: audit.PermitMinted, Tenant: item.Tenant, Agent: item.Agent, Session: item.Session, InvocationID: item.InvocationID,
+		DecisionID: item.DecisionID, ReviewID: item.ID, PermitID: item.PermitID, Tool: item.Tool.String(),
+	}
+	if err := e.recordDurable(minted); err != nil {
+		return "", err
+	}
 	return e.mint(permit.Grant{
 		ID: item.PermitID, Tenant: item.Tenant, Agent: item.Agent, Session: item.Session, Tool: toolClaim(item.Tool), Definition: item.Definition,
 		ActionDigest: digest, BytesDigest: tool.BytesDigest(input), ViewDigest: item.ViewDigest, Revision: item.PolicyRevision, Review: item.ID, Kind: kind,
@@ -97,6 +105,13 @@ func (e *Enforcer) policyPermit(c *call) (string, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
 		return "", fmt.Errorf("enforce: permit id: %w", err)
+	}
+	minted := audit.Event{
+		Class: audit.PermitMinted, Tenant: c.who.Tenant, Agent: c.who.Subject, Session: c.req.SessionID, InvocationID: c.req.InvocationID,
+		DecisionID: c.decision.ID, PermitID: "pmt_" + id.String(), Tool: c.req.Tool.String(),
+	}
+	if err := e.record(minted); err != nil {
+		return "", err
 	}
 	return e.mint(permit.Grant{
 		ID: "pmt_" + id.String(), Tenant: c.who.Tenant, Agent: c.who.Subject, Session: c.req.SessionID, Tool: toolClaim(c.req.Tool),

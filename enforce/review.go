@@ -2,6 +2,7 @@ package enforce
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"ostiary"
@@ -174,6 +175,8 @@ func (e *Enforcer) History(ctx context.Context, who agent.Identity, id string) (
 	return s.Labels(), events, nil
 }
 
+func isUntrusted(o decision.ArgOrigin) bool { return o.Origin == decision.OriginUntrusted }
+
 // endorse marks the untrusted values of an approved item as seen by a person, for this session, role and tool.
 func (e *Enforcer) endorse(ctx context.Context, item queue.Item) error {
 	s, err := e.cfg.Sessions.Peek(ctx, item.Tenant, item.Session)
@@ -181,6 +184,12 @@ func (e *Enforcer) endorse(ctx context.Context, item queue.Item) error {
 		return err
 	}
 	leaves, err := strictjson.Leaves(item.Input)
+	if err != nil || !slices.ContainsFunc(item.Provenance, isUntrusted) {
+		return err
+	}
+	err = e.record(audit.Event{
+		Class: audit.ValueEndorsed, Tenant: item.Tenant, Agent: item.Agent, Session: item.Session, ReviewID: item.ID, Tool: item.Tool.String(),
+	})
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,11 @@ package tool
 
 // Annotations are a tool's policy facts as they were declared; nil means "not declared", which is not "false" (A2, B3).
 type Annotations struct {
-	ReadOnly      *bool `json:"read_only,omitempty" yaml:"read_only"`
-	Idempotent    *bool `json:"idempotent,omitempty" yaml:"idempotent"`
-	Destructive   *bool `json:"destructive,omitempty" yaml:"destructive"`
-	OpenWorld     *bool `json:"open_world,omitempty" yaml:"open_world"`
-	SensitiveSink *bool `json:"sensitive_sink,omitempty" yaml:"sensitive_sink"`
+	ReadOnly      *bool `json:"read_only,omitzero" yaml:"read_only"`
+	Idempotent    *bool `json:"idempotent,omitzero" yaml:"idempotent"`
+	Destructive   *bool `json:"destructive,omitzero" yaml:"destructive"`
+	OpenWorld     *bool `json:"open_world,omitzero" yaml:"open_world"`
+	SensitiveSink *bool `json:"sensitive_sink,omitzero" yaml:"sensitive_sink"`
 }
 
 // Risk is the resolved form of Annotations: the only one that policies see.

@@ -34,7 +34,7 @@ type CallError struct {
 	Recovery          string   `json:"recovery_suggestion,omitempty"`
 	NextSteps         []string `json:"next_steps,omitempty"`
 	CanRetry          bool     `json:"can_retry"`
-	RetryAfterSeconds int      `json:"retry_after_seconds,omitempty"`
+	RetryAfterSeconds int      `json:"retry_after_seconds,omitzero"`
 }
 
 // Meta describes the run of a call (A11). Members that we do not name are kept.
@@ -45,9 +45,9 @@ type Meta struct {
 	InputFingerprint  string         `json:"input_fingerprint,omitempty"`
 	OutputFingerprint string         `json:"output_fingerprint,omitempty"`
 	RedactionApplied  bool           `json:"redaction_applied"`
-	Truncated         bool           `json:"truncated,omitempty"`
-	OriginalLength    int            `json:"original_length,omitempty"`
-	ReturnedLength    int            `json:"returned_length,omitempty"`
+	Truncated         bool           `json:"truncated,omitzero"`
+	OriginalLength    int            `json:"original_length,omitzero"`
+	ReturnedLength    int            `json:"returned_length,omitzero"`
 	Summary           string         `json:"summary,omitempty"`
 	Unknown           jsontext.Value `json:",unknown"`
 }

@@ -71,7 +71,20 @@ func Load(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, broken(err)
 	}
-	return &Engine{query: query, revision: revision, timeout: cfg.Timeout}, nil
+	e := &Engine{query: query, revision: revision, timeout: cfg.Timeout}
+	return e, e.warmUp(ctx)
+}
+
+// warmUp evaluates once without a deadline: what OPA builds lazily must not count against the first caller's time.
+func (e *Engine) warmUp(ctx context.Context) error {
+	value, err := toValue(decision.Input{Phase: decision.PhaseCall})
+	if err != nil {
+		return err
+	}
+	if _, err := e.query.Eval(ctx, opa.EvalParsedInput(value)); err != nil {
+		return fmt.Errorf("rego: first evaluation: %w", err)
+	}
+	return nil
 }
 
 // Revision names the snapshot: "sha256:…" over modules and data.

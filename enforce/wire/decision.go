@@ -13,7 +13,7 @@ type DecisionRequest struct {
 	SessionID       string         `json:"session_id"`
 	ParentSessionID string         `json:"parent_session_id,omitempty"`
 	RequestID       string         `json:"request_id,omitempty"`
-	Iteration       int            `json:"iteration,omitempty"`
+	Iteration       int            `json:"iteration,omitzero"`
 	InvocationID    string         `json:"invocation_id,omitempty"`
 	Tool            tool.Name      `json:"tool"`
 	Input           jsontext.Value `json:"input"`
@@ -22,8 +22,8 @@ type DecisionRequest struct {
 	Evidence        *Evidence      `json:"evidence,omitempty"`
 	Context         *CallContext   `json:"context,omitempty"`
 	// WaitMS holds the answer until the review ends or the time is up; 0 answers at once.
-	WaitMS     int  `json:"wait_ms,omitempty"`
-	WantPermit bool `json:"want_permit,omitempty"`
+	WaitMS     int  `json:"wait_ms,omitzero"`
+	WantPermit bool `json:"want_permit,omitzero"`
 }
 
 // Evidence is what the caller's confidence rests on.

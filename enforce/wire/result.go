@@ -20,8 +20,8 @@ type ResultRequest struct {
 	// RanInput is what really ran, where the caller knows; a difference from what was decided is told as executed_mismatch.
 	RanInput jsontext.Value `json:"ran_input,omitempty"`
 	// MaxLength bounds every text in bytes; absent means 4,096, 0 means no cut.
-	MaxLength     *int `json:"max_length,omitempty"`
-	ReturnSummary bool `json:"return_summary,omitempty"`
+	MaxLength     *int `json:"max_length,omitzero"`
+	ReturnSummary bool `json:"return_summary,omitzero"`
 }
 
 // Origin says where a result came from.
@@ -69,7 +69,7 @@ type MessageRequest struct {
 	Role string `json:"role"`
 	Text string `json:"text"`
 	// UntrustedSpans are byte ranges of Text that the user pasted from elsewhere.
-	UntrustedSpans [][2]int `json:"untrusted_spans,omitempty"`
+	UntrustedSpans [][2]int `json:"untrusted_spans,omitzero"`
 }
 
 // History is GET /v1/sessions/{id}/history: the session's events in order, without secrets.
