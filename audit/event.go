@@ -11,22 +11,22 @@ type Class string
 
 // Event classes that the sidecar emits.
 const (
-	SessionMessage  Class = "session_message"
-	CallDecided     Class = "call_decided"
-	ReviewOpened    Class = "review_opened"
-	RulingRecorded  Class = "ruling_recorded"
-	ReviewClosed    Class = "review_closed"
-	PermitMinted    Class = "permit_minted"
-	PermitRedeemed  Class = "permit_redeemed"
-	PermitRefused   Class = "permit_refused"
-	ResultCleaned   Class = "result_cleaned"
-	ResultWithheld  Class = "result_withheld"
-	ValueRevealed   Class = "value_revealed"
-	ToolDeclared    Class = "tool_declared"
-	ToolRemoved     Class = "tool_removed"
-	SidecarStarted  Class = "sidecar_started"
-	SidecarStopped  Class = "sidecar_stopped"
-	ValueEndorsed   Class = "value_endorsed"
+	SessionMessage Class = "session_message"
+	CallDecided    Class = "call_decided"
+	ReviewOpened   Class = "review_opened"
+	RulingRecorded Class = "ruling_recorded"
+	ReviewClosed   Class = "review_closed"
+	PermitMinted   Class = "permit_minted"
+	PermitRedeemed Class = "permit_redeemed"
+	PermitRefused  Class = "permit_refused"
+	ResultCleaned  Class = "result_cleaned"
+	ResultWithheld Class = "result_withheld"
+	ValueRevealed  Class = "value_revealed"
+	ToolDeclared   Class = "tool_declared"
+	ToolRemoved    Class = "tool_removed"
+	SidecarStarted Class = "sidecar_started"
+	SidecarStopped Class = "sidecar_stopped"
+	ValueEndorsed  Class = "value_endorsed"
 )
 
 // Event is one line of the log. Every field is safe to read: arguments are masked before they get here, digests of them are keyed (A27).

@@ -21,7 +21,6 @@ import (
 
 	"ostiary"
 	"ostiary/enforce/wire"
-	"ostiary/internal/strictjson"
 )
 
 // ErrUnreachable means that no sidecar answered, or none that can be believed. What was asked about must not run.
@@ -55,7 +54,9 @@ func New(cfg Config) (*Client, error) {
 	}
 	var d net.Dialer
 	transport := &http.Transport{
-		DialContext:     func(ctx context.Context, _, _ string) (net.Conn, error) { return d.DialContext(ctx, "unix", cfg.Socket) },
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return d.DialContext(ctx, "unix", cfg.Socket)
+		},
 		MaxIdleConns:    8,
 		IdleConnTimeout: time.Minute,
 	}
@@ -168,9 +169,6 @@ func readAnswer(status int, raw []byte, out any) error {
 			return fmt.Errorf("%w: status %d without a problem document", ErrUnreachable, status)
 		}
 		return &ostiary.Error{Kind: ostiary.Kind(p.Kind), Msg: p.Detail, Fix: p.Fix, Pointer: p.Pointer}
-	}
-	if err := strictjson.Check(raw); err != nil {
-		return fmt.Errorf("%w: the answer is not JSON: %w", ErrUnreachable, err)
 	}
 	// Members that a newer sidecar adds are let through; one that is missing or mistyped is not.
 	if err := json.Unmarshal(raw, out); err != nil {

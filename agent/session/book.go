@@ -12,6 +12,7 @@ import (
 
 	"ostiary"
 	"ostiary/agent"
+	"ostiary/sanitize"
 	"ostiary/tool"
 )
 
@@ -130,7 +131,7 @@ func (b *Book) find(ctx context.Context, tenant, id string) (*Session, error) {
 }
 
 func (b *Book) session(rec Record) *Session {
-	return &Session{book: b, tenant: rec.Tenant, agent: rec.Agent, rec: rec, untrusted: []*index{newIndex()}, endorsed: map[uint64]bool{}}
+	return &Session{book: b, tenant: rec.Tenant, agent: rec.Agent, rec: rec, scope: sanitize.NewScope(), untrusted: []*index{newIndex()}, endorsed: map[uint64]bool{}}
 }
 
 // open starts a session: what its parent touched is inherited whole, what other recent sessions of the agent touched only as provenance.

@@ -10,6 +10,7 @@ import (
 
 	"ostiary/decision"
 	"ostiary/internal/strictjson"
+	"ostiary/sanitize"
 	"ostiary/tool"
 )
 
@@ -29,6 +30,7 @@ type Session struct {
 	book   *Book
 	tenant string
 	agent  string
+	scope  *sanitize.Scope
 
 	mu        sync.Mutex
 	rec       Record
@@ -63,6 +65,9 @@ func (s *Session) Labels() []tool.Label {
 
 // Agent returns the subject that the session belongs to.
 func (s *Session) Agent() string { return s.agent }
+
+// Scope numbers the placeholders of this session, so that one value has one placeholder throughout.
+func (s *Session) Scope() *sanitize.Scope { return s.scope }
 
 // CountCall counts one decided call against the budget.
 func (s *Session) CountCall() {

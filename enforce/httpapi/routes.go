@@ -308,4 +308,3 @@ func (s *Server) ready(c *gin.Context) {
 }
 
 func (s *Server) jwks(c *gin.Context) { s.send(c, http.StatusOK, s.cfg.JWKS) }
-
