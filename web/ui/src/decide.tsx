@@ -1,6 +1,6 @@
 // The decision bar: approving takes two steps, denying needs a reason.
 
-import { signal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { api, asProblem, reviewPath } from './api';
 import { arm, armedAt, disarm, mayConfirm, ready, seenCount, seenWhy } from './gate';
@@ -73,28 +73,26 @@ function Armed({ of }: { of: Item }) {
   const fits = !high || typed.value.toLowerCase() === last4(of.action_digest);
   return (
     <form class="bar armed" aria-label={t('arm.title')} onSubmit={(e) => { e.preventDefault(); confirmApproval(); }}>
-      <div class="subject"><b>{t('arm.title')}</b><Target of={of} /></div>
+      <div class="subject"><span><b>{t('arm.title')}</b> <span class="hint">{t('arm.hint')}</span></span><Target of={of} /></div>
       {high && (
         <label class="last4">{t('arm.type', { last: last4(of.action_digest) })}
           <input ref={field} value={typed.value} maxLength={4} autocomplete="off" autocapitalize="off" spellcheck={false} onInput={(e) => { typed.value = e.currentTarget.value; }} /></label>
       )}
-      <span class="hint">{t('arm.hint')}</span>
       <button type="button" onClick={disarm}>{t('do.cancel')}</button>
       <button ref={button} type="submit" class="primary" id="confirm" aria-disabled={!fits || busy.value}><Icon name="check" />{t('do.confirm')}</button>
     </form>
   );
 }
 
-const code = signal('');
-const words = signal('');
-
 function Deny({ of }: { of: Item }) {
+  const code = useSignal('');
+  const words = useSignal('');
   const send = (e: Event) => {
     e.preventDefault();
     if (code.value) void rule(of, 'deny', `,"reason_code":${JSON.stringify(code.value)},"reason":${JSON.stringify(words.value)}`);
   };
   const first = useRef<HTMLInputElement>(null);
-  useEffect(() => { code.value = ''; words.value = ''; first.current?.focus(); }, []);
+  useEffect(() => first.current?.focus(), []);
   return (
     <form class="bar sheet" onSubmit={send}>
       <fieldset><legend>{t('deny.title')}</legend>
@@ -108,8 +106,9 @@ function Deny({ of }: { of: Item }) {
 }
 
 function Respond({ of }: { of: Item }) {
+  const words = useSignal('');
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => { words.value = ''; field.current?.focus(); }, []);
+  useEffect(() => field.current?.focus(), []);
   const send = (e: Event) => {
     e.preventDefault();
     if (words.value.trim()) void rule(of, 'respond', `,"text":${JSON.stringify(words.value)}`);
@@ -154,7 +153,7 @@ export function DecisionBar({ of }: { of: Item }) {
       <div class="ends">
         <button id="deny" onClick={() => { mode.value = 'deny'; }}><Icon name="cross" />{t('do.deny')}<kbd aria-hidden="true">d</kbd></button>
         <button id="respond" onClick={() => { mode.value = 'respond'; }}><Icon name="reply" />{t('do.respond')}<kbd aria-hidden="true">r</kbd></button>
-        <button id="edit" onClick={() => { mode.value = 'edit'; }} disabled={of.uninspectable}><Icon name="pen" />{t('do.edit')}<kbd aria-hidden="true">e</kbd></button>
+        <button id="edit" onClick={() => { mode.value = 'edit'; }} disabled={!ready.value}><Icon name="pen" />{t('do.edit')}<kbd aria-hidden="true">e</kbd></button>
         <button id="approve" class="primary" disabled={!ready.value} aria-describedby="progress" onClick={armApproval}><Icon name="check" />{t('do.approve')}<kbd aria-hidden="true">a</kbd></button>
       </div>
     </footer>

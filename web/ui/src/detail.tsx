@@ -10,7 +10,7 @@ import { t, when, word } from './i18n';
 import { Icon } from './icons';
 import { Badges, Countdown, StateMark, TierMark, toolName } from './list';
 import { Plain, Runs } from './runs';
-import { go, item, itemProblem, loadItem, mode, notice, selected, showItem, timeline } from './store';
+import { go, item, itemProblem, items, loadItem, mode, notice, selected, showItem, timeline } from './store';
 import type { Argument, AuditEvent, Item, Reason, Risk } from './types';
 
 const tab = signal<'tree' | 'raw' | 'hex'>('tree');
@@ -49,7 +49,7 @@ function ArgumentView({ of, it, watched }: { of: Argument; it: Item; watched: bo
         {of.role && <span class="role">{word('role', of.role)}</span>}
         {of.origin && <span class={'origin ' + of.origin}>{word('origin', of.origin)}</span>}
         <span class="size" title={t('item.size', { runes: of.runes, bytes: of.bytes })}>
-          {word('type', of.type)}{of.type === 'string' && ` · ${t('item.chars', { n: of.runes })}`}{of.bytes !== of.runes && ` · ${t('item.bytes', { n: of.bytes })}`}
+          {word('type', of.type)}{of.type === 'string' && ` · ${t('item.chars', { n: of.runes })}`}{of.bytes !== of.runes && ` · ${t('item.bytes', { bytes: of.bytes })}`}
         </span>
       </div>
       <pre class={'value ' + of.type}><Runs runs={of.runs} /></pre>
@@ -223,6 +223,8 @@ function Head({ of }: { of: Item }) {
 }
 
 function Loaded({ of }: { of: Item }) {
+  // Another version is another page: its sections are built anew, so that none of them counts as seen before.
+  const shown = `${of.id} ${of.version} ${of.view_digest}`;
   return (
     <>
       <div class="scroll" id="item" tabIndex={-1}>
@@ -231,8 +233,8 @@ function Loaded({ of }: { of: Item }) {
         {of.uninspectable && <p class="alarm boxed"><Icon name="high" />{t('item.uninspectable')}</p>}
         {mode.value === 'edit' ? <Editor of={of} key={of.id} /> : (
           <>
-            <Rulings of={of} /><Arguments of={of} />
-            <div class="two"><Why of={of} /><RiskFacts of={of} /></div>
+            <Rulings of={of} /><Arguments of={of} key={shown} />
+            <div class="two"><Why of={of} key={shown} /><RiskFacts of={of} /></div>
             <Timeline of={of} />
             {of.justification && <details class="card words"><summary>{t('item.words')} <span class="badge">{t('item.unchecked')}</span></summary><pre class="value"><Plain text={of.justification} /></pre></details>}
           </>
@@ -251,7 +253,7 @@ export function Detail() {
   }, [id]);
   const it = item.value;
   let body;
-  if (!id) body = <div class="empty"><Icon name="gate" /><h2>{t('pick.title')}</h2><p>{t('pick.body')}</p></div>;
+  if (!id) body = items.value?.length === 0 ? null : <div class="empty"><Icon name="gate" /><h2>{t('pick.title')}</h2><p>{t('pick.body')}</p></div>;
   else if (itemProblem.value) body = <div class="empty" role="alert"><Icon name="plug" /><h2>{t('load.failed')}</h2><p>{problemText(itemProblem.value.kind, itemProblem.value.detail)}</p><button onClick={() => void loadItem(id)}>{t('load.again')}</button></div>;
   else if (!it || it.id !== id) body = <div class="skeletons wide" role="status" aria-label={t('load.loading')}><div class="skeleton" /><div class="skeleton tall" /></div>;
   else body = <Loaded of={it} />;

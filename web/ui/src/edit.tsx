@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { api, asProblem, reviewPath } from './api';
 import { rule } from './decide';
 import { Reasons, problemText } from './detail';
+import { THINK_MS } from './gate';
 import { t, word } from './i18n';
 import { Icon } from './icons';
 import { compare, pretty } from './json';
@@ -52,12 +53,12 @@ function Form({ of, raw }: { of: Item; raw: string }) {
   const text = useSignal(original);
   const verdict = useSignal<Verdict | null>(null);
   const problem = useSignal<Problem | null>(null);
-  const confirming = useSignal(false);
+  const confirming = useSignal(0); // when the first click was
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
   const bad = fault(text.value);
   useEffect(() => {
-    verdict.value = null; problem.value = null; confirming.value = false;
+    verdict.value = null; problem.value = null; confirming.value = 0;
     if (bad) return undefined;
     const asking = new AbortController();
     const timer = setTimeout(async () => {
@@ -72,8 +73,8 @@ function Form({ of, raw }: { of: Item; raw: string }) {
   const send = (e: Event) => {
     e.preventDefault();
     if (!sendable) return;
-    if (confirming.value) void rule(of, 'edit', `,"edited_input":${text.value}`);
-    else confirming.value = true;
+    if (!confirming.value) confirming.value = performance.now();
+    else if (performance.now() - confirming.value >= THINK_MS) void rule(of, 'edit', `,"edited_input":${text.value}`);
   };
   return (
     <form onSubmit={send}>

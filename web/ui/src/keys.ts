@@ -1,7 +1,7 @@
 // Keys. None of them rules by itself: `a` arms, and Enter confirms through the same gate as the button.
 
 import { armApproval, confirmApproval } from './decide';
-import { armedAt, disarm } from './gate';
+import { armedAt, disarm, ready } from './gate';
 import { itemPath } from './list';
 import { go, item, items, me, mode, panel, selected, shortcuts } from './store';
 
@@ -27,7 +27,7 @@ function escape() {
 
 function open(next: 'deny' | 'respond' | 'edit') {
   if (mode.value !== 'view' || item.value?.state !== 'open' || !me.value?.can_rule) return;
-  if (next === 'edit' && item.value.uninspectable) return;
+  if (next === 'edit' && !ready.value) return; // an edit vouches for the whole item too
   disarm();
   mode.value = next;
 }

@@ -14,8 +14,8 @@ function Chip({ run }: { run: Run }) {
     return <span class="chip secret">{t('secret.hidden', { n: run.len ?? 0 })}</span>;
   }
   if (run.kind === 'break') {
-    const many = run.code?.split(' ')[1] ?? '';
-    return <><span class="chip quiet" title={run.code}>↵{many && ' ' + many}{run.code !== 'LF' && !run.code?.startsWith('LF ') ? ' ' + run.code?.split(' ')[0] : ''}</span>{'\n'}</>;
+    const [name, many = ''] = (run.code ?? '').split(' ');
+    return <><span class="chip quiet" title={run.code}>↵{name === 'LF' ? '' : ' ' + name}{many && ' ' + many}</span>{many ? '\n\n' : '\n'}</>;
   }
   if (run.kind === 'space') {
     const count = run.code?.match(/×\d+/)?.[0] ?? '';
