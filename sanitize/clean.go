@@ -198,6 +198,7 @@ func (r *run) detect(text, key string) (matches []Match, err error) {
 		return nil, nil
 	}
 	in := NewInput(text, key, r.media)
+	in.stop = func() bool { return r.expired() != nil }
 	for _, d := range r.c.cfg.Detectors {
 		if err := r.expired(); err != nil {
 			return nil, err

@@ -30,7 +30,14 @@ type Input struct {
 	// encoded parts; each maps to the whole encoded part.
 	Main    *View
 	Derived []*View
+	// stop reports whether the time for this text is over; nil means never.
+	stop func() bool
 }
+
+// Expired reports whether the time for this text is over. A detector whose
+// work depends on what it finds MUST ask now and then and return early: the
+// Cleaner withholds the text.
+func (in *Input) Expired() bool { return in.stop != nil && in.stop() }
 
 // View is decoded text with a map to the original bytes.
 type View = decode.View

@@ -46,11 +46,14 @@ type walker struct {
 
 func (w *walker) walk(limit bool) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(w.src), jsontext.AllowDuplicateNames(true))
-	key, depth := "", 0
+	key, depth, values := "", 0, 0
 	for {
 		kind := dec.PeekKind()
 		if depth = dec.StackDepth(); depth > w.c.cfg.MaxDepth {
 			return withheld("too_deep", nil)
+		}
+		if depth == 0 {
+			values++
 		}
 		if kind != '"' {
 			if _, err := dec.ReadToken(); errors.Is(err, io.EOF) {
@@ -77,6 +80,9 @@ func (w *walker) walk(limit bool) error {
 		if err := w.str(string(text), key, string(dec.StackPointer()), end-len(raw), end, isName, limit); err != nil {
 			return err
 		}
+	}
+	if values != 2 { // one value, then the end
+		return withheld("invalid_json", nil)
 	}
 	w.dst.Write(w.src[w.mark:])
 	if w.renamed && !jsontext.Value(w.dst.Bytes()).IsValid() {

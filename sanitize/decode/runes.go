@@ -69,7 +69,7 @@ func entity(s string) (string, int) {
 
 // escapeSequence returns the length of the terminal control sequence that s
 // starts with; 0 when there is none. An operating system command ends within
-// 4 KiB or is none.
+// 512 bytes or is none.
 func escapeSequence(s string) int {
 	if len(s) < 2 {
 		return 0
@@ -85,7 +85,7 @@ func escapeSequence(s string) int {
 			}
 		}
 	case ']', 'P', '_', '^', 'X':
-		for i := 2; i < min(len(s), 4096); i++ {
+		for i := 2; i < min(len(s), 512); i++ {
 			if s[i] == 0x07 {
 				return i + 1
 			}

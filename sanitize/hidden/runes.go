@@ -121,7 +121,7 @@ func (c *scan) escape(i int) int {
 		return 0
 	}
 	if s[i+1] == ']' {
-		for end := i + 2; end < min(len(s), i+4096); end++ {
+		for end := i + 2; end < min(len(s), i+512); end++ {
 			if s[end] == 0x07 {
 				c.add(terminal, i, end+1, false)
 				return end + 1

@@ -47,10 +47,10 @@ func New() (*Detector, error) {
 func (d *Detector) Families() []sanitize.Family { return []sanitize.Family{sanitize.Injection} }
 
 // Detect implements sanitize.Detector.
-func (d *Detector) Detect(ctx context.Context, in *sanitize.Input) []sanitize.Match {
+func (d *Detector) Detect(_ context.Context, in *sanitize.Input) []sanitize.Match {
 	out := d.view(nil, in.Main)
 	for _, v := range in.Derived {
-		if ctx.Err() != nil {
+		if in.Expired() {
 			return out
 		}
 		out = d.view(out, v)

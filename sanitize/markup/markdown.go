@@ -3,6 +3,7 @@ package markup
 import (
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -46,6 +47,9 @@ func markdownMatches(s string, rawHTML bool) []sanitize.Match {
 	if (lower == "" || !risky) && !(rawHTML && strings.Contains(s, "<")) {
 		return nil
 	}
+	if strings.Count(s, "[") > maxBrackets {
+		return linear(s)
+	}
 	source := []byte(s)
 	w := &walker{s: s, source: source, rawHTML: rawHTML}
 	root := goldmark.DefaultParser().Parse(text.NewReader(source))
@@ -57,6 +61,48 @@ func markdownMatches(s string, rawHTML bool) []sanitize.Match {
 		return ast.WalkContinue, nil
 	})
 	return w.out
+}
+
+// maxBrackets bounds what the parser is given: its time grows with the square
+// of brackets that stay open.
+const maxBrackets = 1000
+
+// maxAddress bounds an address that is looked for without the parser.
+const maxAddress = 2048
+
+// linear defuses every "](address" without asking the parser whether it is
+// code: with that many brackets the cautious reading is the cheap one.
+func linear(s string) []sanitize.Match {
+	var out []sanitize.Match
+	for at := 0; ; {
+		i := strings.Index(s[at:], "](")
+		if i < 0 {
+			return out
+		}
+		at += i + len("](")
+		end := at
+		for end < len(s) && end-at < maxAddress && s[end] > ' ' && s[end] != ')' {
+			end++
+		}
+		for end < len(s) && !utf8.RuneStart(s[end]) {
+			end++
+		}
+		u := strings.ToLower(s[at:end])
+		switch {
+		case scriptURL(u):
+			out = append(out, defuse("script_url", at, end, sanitize.Edit{Start: at, End: at, Text: "defused-"}))
+		case strings.HasPrefix(u, "http") && carriesData(s[at:end]) && image(s, at):
+			out = append(out, defuse("image_exfiltration", at, end, sanitize.Edit{Start: at + 1, End: at + 3, Text: "xx"}))
+		}
+		at = end
+	}
+}
+
+// image reports whether the link whose address starts at is an image.
+func image(s string, at int) bool {
+	before := s[max(0, at-256):at]
+	open := strings.LastIndexByte(before[:len(before)-2], '[')
+	return open > 0 && before[open-1] == '!'
 }
 
 type walker struct {

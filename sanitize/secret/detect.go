@@ -57,9 +57,9 @@ func (d *Detector) Families() []sanitize.Family {
 
 // Detect implements sanitize.Detector.
 func (d *Detector) Detect(_ context.Context, in *sanitize.Input) []sanitize.Match {
-	out := d.view(nil, in.Main)
+	out := d.view(nil, in, in.Main)
 	for _, v := range in.Derived {
-		out = d.view(out, v)
+		out = d.view(out, in, v)
 	}
 	if d.generic && in.Key != "" && len(in.Text) <= maxValue {
 		if s := strengthOf(in.Key); s > 0 && plausible(s, in.Text, true) {
@@ -69,10 +69,20 @@ func (d *Detector) Detect(_ context.Context, in *sanitize.Input) []sanitize.Matc
 	return out
 }
 
-func (d *Detector) view(out []sanitize.Match, v *sanitize.View) []sanitize.Match {
+// askEvery is after how many keywords the clock is looked at.
+const askEvery = 64
+
+func (d *Detector) view(out []sanitize.Match, in *sanitize.Input, v *sanitize.View) []sanitize.Match {
 	s := v.Text
 	done := 0 // end of the last assigned value: names inside it start nothing
+	seen, over := 0, false
 	d.index.each(s, func(at int, k *keyword) {
+		if seen++; seen%askEvery == 0 {
+			over = over || in.Expired()
+		}
+		if over {
+			return
+		}
 		for _, r := range k.rules {
 			if from, to := r.find(s, at); to > 0 {
 				start, end := v.Original(from, to)

@@ -3,6 +3,7 @@ package shipped_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -241,6 +242,19 @@ func TestLinesAreAnsweredInOrder(t *testing.T) {
 	}
 }
 
+func TestHostileRepetitionIsAnsweredOrWithheld(t *testing.T) {
+	c, err := shipped.New(sanitize.Config{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"![a](", "[", "curl ", "https://", "\x1b]", "a\u200b", "%41", "<!--", "{x](http"} {
+		// Either is right: an answer, or nothing at all.
+		if _, err := c.Text(context.Background(), nil, strings.Repeat(s, 4000), sanitize.Options{}); err != nil && !errors.Is(err, sanitize.ErrWithheld) {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+}
+
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"", pat(), "i g n o r e  a l l", "<b onload=x>", "![a](http://x?{b})", "\xff\u202e\U000E0041", "+86 138-0013-8000", "&#x69;gnore"} {
 		f.Add(s)
@@ -261,7 +275,7 @@ func FuzzText(f *testing.F) {
 }
 
 func FuzzJSON(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":["b",1,{"token":"a1b2c3d4e5f6g7h8"}]}`, `"x"`, `[`, `{"a@b.co":"\ud800"}`} {
+	for _, s := range []string{`{}`, `{"a":["b",1,{"token":"a1b2c3d4e5f6g7h8"}]}`, `"x"`, `[`, `{"a@b.co":"\ud800"}`, ``, `1 2`} {
 		f.Add([]byte(s))
 	}
 	c := cleaner(f)
