@@ -19,16 +19,26 @@ func (e *Enforcer) ask(ctx context.Context, c *call) error {
 		return ostiary.Wrap(ostiary.KindNotDurable, err, "the review queue cannot be read")
 	}
 	if !answered {
-		if item, err = e.question(c); err != nil {
-			return err
-		}
-		if item, err = e.cfg.Desk.Open(ctx, item); err != nil {
+		if item, err = e.open(ctx, c); err != nil {
 			return err
 		}
 	}
 	c.item = &item
 	c.decision = reviewed(c.decision, item)
 	return nil
+}
+
+// open records that the call asks, then puts the question on the desk.
+func (e *Enforcer) open(ctx context.Context, c *call) (queue.Item, error) {
+	c.decision = e.restamp(c, c.decision)
+	item, err := e.question(c)
+	if err != nil {
+		return item, err
+	}
+	if err := e.intend(c); err != nil {
+		return item, err
+	}
+	return e.cfg.Desk.Open(ctx, item)
 }
 
 // reviewed is a decision to ask, as the state of its review makes it.
@@ -63,9 +73,6 @@ func denial(item queue.Item) string {
 
 // question builds the review item of a call: everything that a reviewer is shown is fixed here and covered by the view digest.
 func (e *Enforcer) question(c *call) (queue.Item, error) {
-	if c.decision.ID == "" {
-		e.stamp(c)
-	}
 	in := e.input(c)
 	item := queue.Item{
 		Kind: queue.KindCall, Tenant: c.who.Tenant, Agent: c.who.Subject, Owner: c.who.Owner, Profile: string(c.who.Profile), Session: c.req.SessionID,

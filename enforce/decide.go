@@ -32,6 +32,7 @@ type call struct {
 	outcome   decision.Outcome
 	decision  decision.Decision
 	item      *queue.Item // the review behind the decision, when there is one
+	recorded  bool        // the decision is in the log
 	started   time.Time
 }
 
@@ -49,9 +50,8 @@ func (e *Enforcer) Decide(ctx context.Context, who agent.Identity, req wire.Deci
 		if refusesRequest(err) {
 			return wire.Decision{}, err
 		}
-		c.decision = decision.Failure(err)
+		c.item, c.recorded, c.decision = nil, false, e.restamp(c, decision.Failure(err))
 	}
-	e.stamp(c)
 	if err := e.intend(c); err != nil {
 		c.item, c.decision = nil, e.restamp(c, decision.Failure(err))
 	}
@@ -171,9 +171,7 @@ func fromPolicy(out decision.Outcome, who agent.Identity) decision.Decision {
 	return decision.Decision{Behavior: out.Behavior, Source: decision.SourcePolicy, Reason: reasons[0].Reason, Reasons: reasons, Revision: out.Revision}
 }
 
-// stamp gives the decision its ids and times.
-func (e *Enforcer) stamp(c *call) { c.decision = e.restamp(c, c.decision) }
-
+// restamp gives a decision the call's ids and the time.
 func (e *Enforcer) restamp(c *call, d decision.Decision) decision.Decision {
 	if d.ID = c.decision.ID; d.ID == "" {
 		d.ID = "dec_" + uuid.Must(uuid.NewV7()).String()

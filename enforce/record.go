@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -18,8 +19,13 @@ import (
 // maxLoggedArgs bounds the masked arguments in one event, in bytes; longer ones are told by their keyed digest alone.
 const maxLoggedArgs = 4 << 10
 
-// intend records the decision before it is answered. An ask is on disk before it is answered, as its review already is.
+// intend records the decision, once, before it is answered. An ask is on disk before its question is asked.
 func (e *Enforcer) intend(c *call) error {
+	if c.recorded {
+		return nil
+	}
+	c.recorded = true
+	c.decision = e.restamp(c, c.decision)
 	ev := audit.Event{
 		Class: audit.CallDecided, Tenant: c.who.Tenant, Agent: c.who.Subject, Session: c.req.SessionID, Request: c.req.RequestID,
 		Iteration: c.req.Iteration, InvocationID: c.req.InvocationID, DecisionID: c.decision.ID, Tool: c.req.Tool.String(),
@@ -67,11 +73,14 @@ func (e *Enforcer) loggable(input jsontext.Value) jsontext.Value {
 	return out.JSON
 }
 
-// masked returns one string without secrets and personal data; what cannot be cleaned is not shown.
+// masked returns one string for a reviewer: as it is, unless it holds a secret; what cannot be checked is not shown.
 func (e *Enforcer) masked(leaf strictjson.Leaf) string {
 	out, err := e.cfg.Cleaner.Text(context.Background(), sanitize.NewScope(), leaf.Text, sanitize.Options{})
 	if err != nil {
 		return "[not shown]"
 	}
-	return out.Text
+	if slices.ContainsFunc(out.Findings, func(f sanitize.Finding) bool { return f.Family == sanitize.Secret }) {
+		return out.Text
+	}
+	return leaf.Text
 }
