@@ -1,24 +1,17 @@
 package web_test
 
 import (
-	"bufio"
-	"bytes"
-	"context"
-	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"go.uber.org/goleak"
 
 	"ostiary"
 	"ostiary/agent"
 	"ostiary/queue"
-	"ostiary/queue/view"
 	"ostiary/web"
 )
 
@@ -103,7 +96,7 @@ func TestEveryAPIRouteNeedsACredential(t *testing.T) {
 		"POST /api/reviews/x/views", "POST /api/reviews/x/rulings", "POST /api/reviews/x/reveal", "POST /api/reviews/x/revoke", "POST /api/reviews/x/try", "POST /api/login-codes", "POST /logout"} {
 		method, path, _ := strings.Cut(route, " ")
 		t.Run(route, func(t *testing.T) {
-			for name, c := range map[string]struct {
+			for _, c := range map[string]struct {
 				headers []string
 				status  int
 				kind    ostiary.Kind
@@ -119,7 +112,6 @@ func TestEveryAPIRouteNeedsACredential(t *testing.T) {
 					body = "{}"
 				}
 				res, got := b.call(t, method, path, body, c.headers...)
-				t.Log(name)
 				want(t, res, got, c.status, c.kind)
 			}
 		})
@@ -361,311 +353,4 @@ func TestBodiesAreStrict(t *testing.T) {
 	if b.desk.ruled() != 0 {
 		t.Error("a refused body ruled")
 	}
-}
-
-func TestListFiltersAreExact(t *testing.T) {
-	b := open(t)
-	b.desk.add(makeItem(t, "rev_1", mail, b.now(), nil))
-	b.desk.add(makeItem(t, "rev_2", mail, b.now(), func(it *queue.Item) { it.State = queue.Denied }))
-	b.desk.add(makeItem(t, "rev_3", mail, b.now(), func(it *queue.Item) { it.Tenant = "globex" }))
-	res, body := b.call(t, "GET", "/api/reviews?state=open&risk=medium&q=bob&sort=urgency&limit=10", "", bearer("viewer")...)
-	want(t, res, body, 200, "")
-	var page struct {
-		Items      []struct{ ID string }
-		NextCursor *string `json:"next_cursor"`
-		Total      int
-	}
-	if err := json.Unmarshal([]byte(body), &page, json.MatchCaseInsensitiveNames(true)); err != nil || len(page.Items) != 1 || page.Items[0].ID != "rev_1" || page.Total != 1 || page.NextCursor == nil {
-		t.Errorf("%v: %s", err, body)
-	}
-	if strings.Contains(body, `"arguments"`) {
-		t.Error("a list carries no arguments")
-	}
-	for _, q := range []string{"state=closed", "risk=extreme", "limit=0", "limit=1000", "colour=red", "state=open&state=denied", "sort=-id"} {
-		res, body := b.call(t, "GET", "/api/reviews?"+q, "", bearer("viewer")...)
-		want(t, res, body, 400, ostiary.KindInvalidField)
-	}
-	res, body = b.call(t, "GET", "/api/reviews/rev_3", "", bearer("reviewer")...)
-	want(t, res, body, 404, ostiary.KindNotFound)
-}
-
-func TestItemShowsExactValues(t *testing.T) {
-	b := open(t)
-	b.desk.add(makeItem(t, "rev_1", `{"n":9007199254740993,"s":"a\u202eb","e":{}}`, b.now(), nil))
-	res, body := b.call(t, "GET", "/api/reviews/rev_1", "", bearer("viewer")...)
-	want(t, res, body, 200, "")
-	var it struct {
-		Arguments []view.Argument
-		Raw       []byte
-		Version   int
-		State     string
-	}
-	if err := json.Unmarshal([]byte(body), &it, json.MatchCaseInsensitiveNames(true)); err != nil {
-		t.Fatal(err)
-	}
-	if string(it.Raw) != `{"n":9007199254740993,"s":"a\u202eb","e":{}}` || it.Arguments[0].Runs[0].Text != "9007199254740993" ||
-		it.Arguments[1].Runs[1].Code != "U+202E" || it.Arguments[2].Type != "object" || it.State != "open" {
-		t.Error(body)
-	}
-}
-
-func TestBearerVouchesByEchoingTheView(t *testing.T) {
-	b := open(t)
-	it := makeItem(t, "rev_1", mail, b.now(), nil)
-	b.desk.add(it)
-	blind := it
-	blind.ViewDigest = ""
-	res, body := b.call(t, "POST", "/api/reviews/rev_1/rulings", ruling(blind, `"kind":"approve"`), bearer("reviewer")...)
-	want(t, res, body, 428, ostiary.KindViewIncomplete)
-	res, body = b.call(t, "POST", "/api/reviews/rev_1/rulings", ruling(it, `"kind":"approve"`), bearer("reviewer")...)
-	if want(t, res, body, 200, ""); !strings.Contains(body, `"state":"approved"`) || !strings.Contains(body, `"person":"Rita"`) {
-		t.Error(body)
-	}
-	res, body = b.call(t, "POST", "/api/reviews/rev_1/revoke", "{}", bearer("reviewer")...)
-	if want(t, res, body, 200, ""); !strings.Contains(body, `"state":"revoked"`) {
-		t.Error(body)
-	}
-}
-
-func TestBrowserApprovesOnlyWhatItHasShown(t *testing.T) {
-	b := open(t)
-	it := makeItem(t, "rev_1", mail, b.now(), nil)
-	b.desk.add(it)
-	cookie, other := b.signIn(t), b.signIn(t)
-	approve := func(cookie string) (*http.Response, string) {
-		return b.call(t, "POST", "/api/reviews/rev_1/rulings", ruling(it, `"kind":"approve"`), "Cookie", cookie)
-	}
-	report := func(cookie, pointers string) (*http.Response, string) {
-		return b.call(t, "POST", "/api/reviews/rev_1/views", `{"version":1,"view_digest":"`+it.ViewDigest+`","pointers":`+pointers+`}`, "Cookie", cookie)
-	}
-	res, body := approve(cookie)
-	want(t, res, body, 428, ostiary.KindViewIncomplete)
-	if res, body = report(cookie, `["/to"]`); !strings.Contains(body, `"complete":false,"missing":["/body"]`) {
-		t.Fatal(res.StatusCode, body)
-	}
-	res, body = approve(cookie)
-	if want(t, res, body, 428, ostiary.KindViewIncomplete); !strings.Contains(body, `"missing":["/body"]`) {
-		t.Error(body)
-	}
-	if _, body = report(cookie, `["/body"]`); !strings.Contains(body, `"complete":true`) {
-		t.Fatal(body)
-	}
-	res, body = approve(other)
-	want(t, res, body, 428, ostiary.KindViewIncomplete)
-
-	b.desk.change("rev_1", func(i *queue.Item) { i.Version = 2 })
-	res, body = approve(cookie)
-	want(t, res, body, 409, ostiary.KindStaleVersion)
-	res, body = report(cookie, `["/to","/body"]`)
-	want(t, res, body, 409, ostiary.KindStaleVersion)
-	it.Version = 2
-	res, body = approve(cookie)
-	want(t, res, body, 428, ostiary.KindViewIncomplete)
-	b.call(t, "POST", "/api/reviews/rev_1/views", `{"version":2,"view_digest":"`+it.ViewDigest+`","pointers":["/to","/body"]}`, "Cookie", cookie)
-	res, body = approve(cookie)
-	want(t, res, body, 200, "")
-}
-
-func TestSecondRulingLearnsWhoWon(t *testing.T) {
-	b := open(t)
-	it := makeItem(t, "rev_1", mail, b.now(), nil)
-	b.desk.add(it)
-	res, body := b.call(t, "POST", "/api/reviews/rev_1/rulings", ruling(it, `"kind":"deny","reason_code":"unexpected"`), bearer("reviewer")...)
-	want(t, res, body, 200, "")
-	res, body = b.call(t, "POST", "/api/reviews/rev_1/rulings", ruling(it, `"kind":"approve"`), bearer("reviewer")...)
-	if want(t, res, body, 409, ostiary.KindAlreadyDecided); !strings.Contains(body, `"winner":{"kind":"deny","person":"Rita"`) || !strings.Contains(body, `"state":"denied"`) {
-		t.Error(body)
-	}
-}
-
-func TestDeskKindsBecomeTheirStatuses(t *testing.T) {
-	for kind, status := range map[ostiary.Kind]int{
-		ostiary.KindSelfApproval: 403, ostiary.KindRole: 403, ostiary.KindSamePerson: 403, ostiary.KindAlreadyDecided: 409, ostiary.KindStaleVersion: 409,
-		ostiary.KindReviewExpired: 410, ostiary.KindEditDenied: 422, ostiary.KindLeased: 423, ostiary.KindViewIncomplete: 428, ostiary.KindReasonRequired: 428,
-		ostiary.KindNotDurable: 503, ostiary.KindAuditUnavailable: 503, ostiary.KindPolicyTimeout: 503, ostiary.KindNotFound: 404, ostiary.KindConflict: 409, ostiary.KindShuttingDown: 503,
-	} {
-		b := open(t)
-		b.desk.fail = ostiary.Wrap(kind, errors.New("cause with a secret"), "said")
-		res, body := b.call(t, "GET", "/api/reviews/rev_1", "", bearer("reviewer")...)
-		want(t, res, body, status, kind)
-		if strings.Contains(body, "cause with a secret") {
-			t.Error("the cause was sent")
-		}
-	}
-	b := open(t)
-	b.desk.fail = errors.New("open /var/lib/secret: no such file")
-	res, body := b.call(t, "GET", "/api/reviews", "", bearer("reviewer")...)
-	if want(t, res, body, 500, ostiary.KindInternal); strings.Contains(body, "/var/lib") {
-		t.Error("the cause was sent")
-	}
-}
-
-func TestMaskedSecretsNeedARecordedReveal(t *testing.T) {
-	b := open(t)
-	it := makeItem(t, "rev_1", `{"header":"Bearer ghp_abc","note":"x"}`, b.now(), nil)
-	it.View = view.Mask(it.View, map[string][][2]int{"/header": {{7, 14}}})
-	b.desk.add(it)
-	get := func(role string) string {
-		_, body := b.call(t, "GET", "/api/reviews/rev_1", "", bearer(role)...)
-		return body
-	}
-	if body := get("reviewer"); strings.Contains(body, "ghp_abc") || strings.Contains(body, `"raw"`) || !strings.Contains(body, `"kind":"secret"`) {
-		t.Fatal(body)
-	}
-	for _, wrong := range []string{`{"pointer":"/note"}`, `{"pointer":"/nowhere"}`, `{}`} {
-		res, body := b.call(t, "POST", "/api/reviews/rev_1/reveal", wrong, bearer("reviewer")...)
-		want(t, res, body, 400, ostiary.KindInvalidField)
-	}
-	b.desk.fail = ostiary.Errorf(ostiary.KindAuditUnavailable, "no record, no sight")
-	res, body := b.call(t, "POST", "/api/reviews/rev_1/reveal", `{"pointer":"/header"}`, bearer("reviewer")...)
-	want(t, res, body, 503, ostiary.KindAuditUnavailable)
-	b.desk.fail = nil
-	if strings.Contains(get("reviewer"), "ghp_abc") {
-		t.Fatal("shown without a record")
-	}
-	res, body = b.call(t, "POST", "/api/reviews/rev_1/reveal", `{"pointer":"/header"}`, bearer("reviewer")...)
-	if want(t, res, body, 200, ""); !strings.Contains(body, "ghp_abc") || !slices.Equal(b.desk.reveals, []string{"rev_1 /header"}) {
-		t.Fatal(body, b.desk.reveals)
-	}
-	if body := get("reviewer"); !strings.Contains(body, "ghp_abc") || !strings.Contains(body, `"raw"`) {
-		t.Error("not shown after the reveal")
-	}
-	if strings.Contains(get("owner"), "ghp_abc") {
-		t.Error("shown to somebody who did not ask")
-	}
-	b.advance(time.Minute)
-	if strings.Contains(get("reviewer"), "ghp_abc") {
-		t.Error("still shown after a minute")
-	}
-}
-
-func TestTryTellsWhatPolicyWouldSayWithoutEffect(t *testing.T) {
-	b := open(t)
-	b.desk.add(makeItem(t, "rev_1", mail, b.now(), nil))
-	for body, wantIn := range map[string]string{`{"edited_input":{"to":"x@evil.test"}}`: `"behavior":"deny"`, `{"edited_input":{"n":9007199254740993}}`: `"behavior":"ask"`} {
-		res, got := b.call(t, "POST", "/api/reviews/rev_1/try", body, bearer("reviewer")...)
-		if want(t, res, got, 200, ""); !strings.Contains(got, wantIn) {
-			t.Error(got)
-		}
-	}
-	res, body := b.call(t, "POST", "/api/reviews/rev_1/try", `{"edited_input":[]}`, bearer("reviewer")...)
-	want(t, res, body, 400, ostiary.KindInvalidField)
-	if b.desk.state("rev_1") != queue.Open {
-		t.Error("trying changed the item")
-	}
-}
-
-func TestLogHoldsNoSecretsAndOneRecordPerRequest(t *testing.T) {
-	b := open(t)
-	code := b.console.NewLoginCode()
-	b.call(t, "GET", "/login?code="+code, "")
-	b.call(t, "POST", "/login", `{"code":"`+code+`"}`)
-	b.call(t, "GET", "/api/reviews?q=private-words", "", bearer("reviewer")...)
-	b.server.Close()
-	if n := strings.Count(b.log.String(), "\n"); n != 3 {
-		t.Errorf("%d records for 3 requests:\n%s", n, b.log)
-	}
-	for _, secret := range []string{code, "reviewer-token", "private-words"} {
-		if strings.Contains(b.log.String(), secret) {
-			t.Errorf("the log holds %q", secret)
-		}
-	}
-}
-
-// stream opens the event stream and returns its lines.
-func (b *bench) stream(t *testing.T, ctx context.Context, headers ...string) *bufio.Scanner {
-	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, "GET", b.server.URL+"/api/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { res.Body.Close() })
-	if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" {
-		t.Fatalf("%d %s", res.StatusCode, res.Header.Get("Content-Type"))
-	}
-	return bufio.NewScanner(res.Body)
-}
-
-// until reads lines up to one that starts with prefix; it returns "" when the stream ends before.
-func until(lines *bufio.Scanner, prefix string) string {
-	for lines.Scan() {
-		if strings.HasPrefix(lines.Text(), prefix) {
-			return lines.Text()
-		}
-	}
-	return ""
-}
-
-func TestStreamTellsOnlyItsTenant(t *testing.T) {
-	b := open(t)
-	lines := b.stream(t, t.Context(), bearer("viewer")...)
-	until(lines, ": hello")
-	b.desk.add(makeItem(t, "rev_other", mail, b.now(), func(it *queue.Item) { it.Tenant = "globex" }))
-	b.desk.add(makeItem(t, "rev_mine", mail, b.now(), nil))
-	if got := until(lines, "data:"); got != `data: {"id":"rev_mine","state":"open","version":1}` {
-		t.Error(got)
-	}
-}
-
-func TestStreamEndsWithItsLogin(t *testing.T) {
-	b := open(t)
-	cookie := b.signIn(t)
-	lines := b.stream(t, t.Context(), "Cookie", cookie)
-	until(lines, ": hello")
-	b.call(t, "POST", "/logout", "{}", "Cookie", cookie)
-	if until(lines, "never") != "" || lines.Err() != nil {
-		t.Error("the stream did not end cleanly")
-	}
-}
-
-func TestStopEndsStreamsAndLeavesNoGoroutine(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	b := open(t)
-	lines := b.stream(t, t.Context(), bearer("viewer")...)
-	until(lines, ": hello")
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	if err := b.server.Config.Shutdown(ctx); err != nil {
-		t.Fatalf("shutdown hangs on a stream: %v", err)
-	}
-	b.console.Stop()
-	if until(lines, "never") != "" || b.desk.watching() != 0 {
-		t.Error("the desk is still being watched")
-	}
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-}
-
-func TestHealthIsAsBadAsItsWorstCheck(t *testing.T) {
-	b := open(t)
-	for _, c := range []struct{ a, b, want string }{{"ok", "ok", "ok"}, {"ok", "degraded", "degraded"}, {"failed", "degraded", "failed"}} {
-		b.desk.checks = []web.Check{{Name: "a", Status: c.a}, {Name: "b", Status: c.b}}
-		if _, body := b.call(t, "GET", "/api/health", "", bearer("viewer")...); !strings.HasPrefix(body, `{"status":"`+c.want+`"`) {
-			t.Error(body)
-		}
-	}
-}
-
-func FuzzRuling(f *testing.F) {
-	b := open(f)
-	it := makeItem(f, "rev_1", mail, b.now(), nil)
-	b.desk.add(it)
-	for _, s := range []string{`{}`, ruling(it, `"kind":"approve"`), `{"kind":"edit","edited_input":{}}`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		if bytes.Contains(raw, []byte(it.ViewDigest)) {
-			t.Skip() // an honest approval
-		}
-		b.call(t, "POST", "/api/reviews/rev_1/rulings", string(raw)+" ", bearer("reviewer")...)
-		if b.desk.state("rev_1") == queue.Approved {
-			t.Fatalf("approved without the view digest: %s", raw)
-		}
-	})
 }

@@ -214,7 +214,7 @@ function Head({ of }: { of: Item }) {
       <div class="item-top">
         <button class="bare back" aria-label={t('item.back')} onClick={() => go('/')}><Icon name="back" /></button>
         <TierMark tier={of.tier} long /><code class="tool"><Plain text={toolName(of)} /></code><StateMark state={of.state} /><Badges of={of} />
-        <span class="until"><Countdown of={of} />{of.state === 'open' && <small>{t('time.left')}</small>}</span>
+        <span class="until"><Countdown of={of} />{(of.state === 'open' || of.state === 'approved') && <small>{t(of.state === 'open' ? 'time.left' : 'time.usable')}</small>}</span>
       </div>
       <h1><Plain text={of.summary} /></h1>
       <p class="who">{t('item.agent')} <b><Plain text={of.agent} /></b>{of.owner && <> <Plain text={t('item.for', { owner: of.owner })} /></>} · {t('item.session')} <code><Plain text={of.session_id} /></code> · <time dateTime={of.opened_at}>{t('time.opened', { time: when(of.opened_at) })}</time></p>
