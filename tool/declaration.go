@@ -74,7 +74,7 @@ type Declaration struct {
 	OutputSchema  jsontext.Value `json:"output_schema,omitempty"`
 	Annotations   Annotations    `json:"annotations"`
 	OutputTrust   Trust          `json:"output_trust,omitempty"`
-	Unknown       jsontext.Value `json:",unknown"`
+	Unknown       jsontext.Value `json:",embed"`
 }
 
 // ID returns the declaration's name.

@@ -49,7 +49,7 @@ type Meta struct {
 	OriginalLength    int            `json:"original_length,omitzero"`
 	ReturnedLength    int            `json:"returned_length,omitzero"`
 	Summary           string         `json:"summary,omitempty"`
-	Unknown           jsontext.Value `json:",unknown"`
+	Unknown           jsontext.Value `json:",embed"`
 }
 
 // Warnings that we add ourselves; stable constants (A10).

@@ -242,7 +242,7 @@ func (s *Server) recordTool(c *gin.Context, class audit.Class) error {
 
 // declared is a declaration as it is resolved.
 type declared struct {
-	tool.Declaration `json:",inline"`
+	tool.Declaration `json:",embed"`
 	Source           tool.Source `json:"source"`
 	Digest           string      `json:"definition_digest"`
 	Risk             tool.Risk   `json:"risk"`

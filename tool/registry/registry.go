@@ -171,7 +171,6 @@ func (r *Registry) Resolve(ctx context.Context, tenant string, name tool.Name) (
 	return tool.UndeclaredTool(name), nil
 }
 
-
 // stored returns the declaration that came through the API, or an undeclared tool.
 func (r *Registry) stored(ctx context.Context, tenant string, name tool.Name) (tool.Resolved, error) {
 	key := tenant + "\x00" + name.Namespace + "\x00" + name.Name
