@@ -12,6 +12,7 @@ import (
 	"ostiary/audit"
 	"ostiary/decision"
 	"ostiary/decision/permit"
+	"ostiary/enforce/clean"
 	"ostiary/queue"
 	"ostiary/sanitize"
 	"ostiary/tool"
@@ -64,8 +65,9 @@ type Config struct {
 
 // Enforcer decides, cleans and redeems. It is safe for concurrent use.
 type Enforcer struct {
-	cfg  Config
-	seen *invocations
+	cfg   Config
+	seen  *invocations
+	clean *clean.Cleaner
 }
 
 // New returns an Enforcer, or an error that names every missing part.
@@ -88,5 +90,5 @@ func New(cfg Config) (*Enforcer, error) {
 	if cfg.Location == nil {
 		cfg.Location = time.UTC
 	}
-	return &Enforcer{cfg: cfg, seen: newInvocations()}, nil
+	return &Enforcer{cfg: cfg, seen: newInvocations(), clean: clean.New(cfg.Cleaner)}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"ostiary/agent"
 	"ostiary/audit"
 	"ostiary/decision"
+	"ostiary/enforce/clean"
 	"ostiary/enforce/wire"
 	"ostiary/internal/strictjson"
 	"ostiary/queue"
@@ -20,14 +21,11 @@ import (
 	"ostiary/tool"
 )
 
-// defaultMaxLength is where texts are cut when the caller says nothing (A16), in bytes.
-const defaultMaxLength = 4096
-
 // result is one tool result on its way through cleaning.
 type result struct {
 	who     agent.Identity
 	req     wire.ResultRequest
-	cleaned cleaned
+	cleaned clean.Result
 	labels  []tool.Label
 	tool    tool.Resolved
 	answer  wire.ResultResponse
@@ -51,7 +49,7 @@ func (e *Enforcer) Result(ctx context.Context, who agent.Identity, req wire.Resu
 		return wire.ResultResponse{}, err
 	}
 	s.Outcome(req.Result != nil && req.Result.Status == tool.Failed)
-	r.cleaned, err = e.clean(ctx, s.Scope(), req)
+	r.cleaned, err = e.clean.Clean(ctx, s.Scope(), req)
 	if err != nil {
 		return e.withhold(ctx, s, r, err)
 	}
@@ -72,7 +70,7 @@ func (e *Enforcer) Sanitize(ctx context.Context, req wire.ResultRequest) (wire.R
 	if err := checkResult(req); err != nil {
 		return wire.ResultResponse{}, err
 	}
-	out, err := e.clean(ctx, sanitize.NewScope(), req)
+	out, err := e.clean.Clean(ctx, sanitize.NewScope(), req)
 	if err != nil {
 		return wire.ResultResponse{}, ostiary.Wrap(ostiary.KindSanitizer, err, "the content could not be cleaned, so it is withheld")
 	}
@@ -104,10 +102,10 @@ func checkResult(req wire.ResultRequest) error {
 // labelsOf joins what cleaning found with what the tool's output is worth.
 func (r *result) labelsOf(announced bool) []tool.Label {
 	var labels []tool.Label
-	for _, l := range r.cleaned.labels {
+	for _, l := range r.cleaned.Labels {
 		labels = append(labels, tool.Label(l))
 	}
-	if r.tool.Output() == tool.Untrusted || !announced || r.cleaned.tainted {
+	if r.tool.Output() == tool.Untrusted || !announced || r.cleaned.Tainted {
 		labels = append(labels, tool.LabelUntrusted)
 	}
 	return tool.Join(labels, nil)
@@ -162,9 +160,9 @@ func appendStrings(b *strings.Builder, doc jsontext.Value) {
 // fill writes what was found into the answer.
 func (r *result) fill() {
 	a := &r.answer
-	a.InvocationID, a.Result, a.Content, a.StructuredContent = r.req.InvocationID, r.cleaned.result, r.cleaned.content, r.cleaned.structured
-	a.Labels, a.Findings, a.Checked, a.NotChecked = r.labels, r.cleaned.findings, r.cleaned.checked, r.cleaned.notChecked
-	a.Injection = wire.Injection{Flagged: r.cleaned.flagged, Score: r.cleaned.score}
+	a.InvocationID, a.Result, a.Content, a.StructuredContent = r.req.InvocationID, r.cleaned.Envelope, r.cleaned.Content, r.cleaned.Structured
+	a.Labels, a.Findings, a.Checked, a.NotChecked = r.labels, r.cleaned.Findings, r.cleaned.Checked, r.cleaned.NotChecked
+	a.Injection = wire.Injection{Flagged: r.cleaned.Flagged, Score: r.cleaned.Score}
 	a.Tainted = slices.Contains(r.labels, tool.LabelUntrusted)
 }
 
@@ -174,7 +172,7 @@ func (e *Enforcer) release(ctx context.Context, s interface{ Labels() []tool.Lab
 		Phase: decision.PhaseResult, Tool: toolFacts(r.tool),
 		Caller:  decision.Caller{Agent: r.who.Subject, Tenant: r.who.Tenant, Profile: string(r.who.Profile)},
 		Session: decision.SessionFacts{Labels: s.Labels(), Tainted: slices.Contains(s.Labels(), tool.LabelUntrusted)},
-		Result:  &decision.ResultFacts{Status: statusOf(r.req), Labels: r.labels, Findings: r.cleaned.counts()},
+		Result:  &decision.ResultFacts{Status: statusOf(r.req), Labels: r.labels, Findings: r.cleaned.Counts()},
 		Parsed:  decision.Parsed{Paths: []string{}, Hosts: []string{}}, Clock: e.clock(),
 	}
 	out, err := e.cfg.Decider.Decide(ctx, in)
@@ -266,7 +264,7 @@ func (e *Enforcer) withhold(ctx context.Context, s interface {
 func (e *Enforcer) recordResult(r *result, class audit.Class) error {
 	ev := audit.Event{
 		Class: class, Tenant: r.who.Tenant, Agent: r.who.Subject, Session: r.req.SessionID, InvocationID: r.req.InvocationID, Tool: r.req.Tool.String(),
-		Behavior: r.answer.Behavior, Status: string(statusOf(r.req)), Findings: r.cleaned.counts(),
+		Behavior: r.answer.Behavior, Status: string(statusOf(r.req)), Findings: r.cleaned.Counts(),
 	}
 	for _, l := range r.labels {
 		ev.Labels = append(ev.Labels, string(l))

@@ -2,12 +2,13 @@ package secret
 
 import (
 	_ "embed" // for the rule files
-	"encoding/json"
 	"fmt"
 	"math"
 	"regexp"
 	"regexp/syntax"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 )
 
 //go:embed gitleaks.json
