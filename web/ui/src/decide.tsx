@@ -57,7 +57,7 @@ export function confirmApproval() {
 }
 
 function Target({ of }: { of: Item }) {
-  const target = TARGETS.map((role) => of.arguments?.find((a) => a.role === role)).find(Boolean);
+  const target = TARGETS.map((role) => of.arguments?.find((a) => a.role === role)).find(Boolean) ?? of.arguments?.find((a) => a.pointer);
   return <span class="target"><code><Plain text={toolName(of)} /></code>{target && <> → <code class="clip"><Runs runs={target.runs} /></code></>}</span>;
 }
 

@@ -51,25 +51,27 @@ function Answer({ of, problem }: { of: Verdict | null; problem: Problem | null }
 function Form({ of, raw }: { of: Item; raw: string }) {
   const original = pretty(escaped(decode(raw)));
   const text = useSignal(original);
-  const verdict = useSignal<Verdict | null>(null);
+  const said = useSignal<{ of: string; verdict: Verdict } | null>(null);
   const problem = useSignal<Problem | null>(null);
   const confirming = useSignal(0); // when the first click was
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
   const bad = fault(text.value);
   useEffect(() => {
-    verdict.value = null; problem.value = null; confirming.value = 0;
+    problem.value = null; confirming.value = 0;
     if (bad) return undefined;
     const asking = new AbortController();
     const timer = setTimeout(async () => {
       try {
-        verdict.value = await api<Verdict>(reviewPath(of.id, 'try'), `{"edited_input":${text.value}}`, asking.signal);
+        const asked = text.value;
+        said.value = { of: asked, verdict: await api<Verdict>(reviewPath(of.id, 'try'), `{"edited_input":${asked}}`, asking.signal) };
       } catch (e) { if (!asking.signal.aborted) problem.value = asProblem(e); }
     }, 250);
     return () => { clearTimeout(timer); asking.abort(); };
   }, [text.value]);
+  const verdict = said.value?.of === text.value ? said.value.verdict : null; // an answer to another text is none
   const changed = text.value !== original;
-  const sendable = changed && !bad && verdict.value !== null && verdict.value.behavior !== 'deny';
+  const sendable = changed && !bad && verdict !== null && verdict.behavior !== 'deny';
   const send = (e: Event) => {
     e.preventDefault();
     if (!sendable) return;
@@ -83,7 +85,7 @@ function Form({ of, raw }: { of: Item; raw: string }) {
         <div class="editing">
           <textarea ref={field} id="editor" class="value" aria-label={t('edit.label')} aria-invalid={!!bad} aria-describedby="verdict-box" spellcheck={false} autocomplete="off" rows={Math.min(22, Math.max(8, text.value.split('\n').length + 1))}
             value={text.value} onInput={(e) => { text.value = e.currentTarget.value; }} />
-          <div id="verdict-box" aria-live="polite">{bad ? <div class="verdict deny" id="verdict"><Icon name="high" /><div><p>{bad}</p></div></div> : <Answer of={verdict.value} problem={problem.value} />}</div>
+          <div id="verdict-box" aria-live="polite">{bad ? <div class="verdict deny" id="verdict"><Icon name="high" /><div><p>{bad}</p></div></div> : <Answer of={verdict} problem={problem.value} />}</div>
         </div>
       </section>
       <section class="card" aria-labelledby="diff-title"><div class="card-head"><h2 id="diff-title">{t('edit.diff')}</h2></div><Diff before={original} after={text.value} /></section>

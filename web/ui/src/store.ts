@@ -103,6 +103,8 @@ async function changed(id: string, state: string) {
     } else {
       items.value = items.value.map((row) => (row.id === id ? { ...row, state } : row)); // in place: nothing moves
     }
+  } else if (state === 'open' && items.value?.length === 0) {
+    await loadList(); // nothing is there that could move
   } else if (state === 'open') {
     arrived.value = new Set(arrived.value).add(id);
   }
