@@ -8,7 +8,6 @@ import (
 	"ostiary"
 	"ostiary/decision"
 	"ostiary/queue"
-	"ostiary/queue/view"
 	"ostiary/tool"
 )
 
@@ -31,7 +30,7 @@ func (e *Enforcer) ask(ctx context.Context, c *call) error {
 // open records that the call asks, then puts the question on the desk.
 func (e *Enforcer) open(ctx context.Context, c *call) (queue.Item, error) {
 	c.decision = e.restamp(c, c.decision)
-	item, err := e.question(c)
+	item, err := e.question(ctx, c)
 	if err != nil {
 		return item, err
 	}
@@ -72,7 +71,7 @@ func denial(item queue.Item) string {
 }
 
 // question builds the review item of a call: everything that a reviewer is shown is fixed here and covered by the view digest.
-func (e *Enforcer) question(c *call) (queue.Item, error) {
+func (e *Enforcer) question(ctx context.Context, c *call) (queue.Item, error) {
 	in := e.input(c)
 	item := queue.Item{
 		Kind: queue.KindCall, Tenant: c.who.Tenant, Agent: c.who.Subject, Owner: c.who.Owner, Profile: string(c.who.Profile), Session: c.req.SessionID,
@@ -85,28 +84,7 @@ func (e *Enforcer) question(c *call) (queue.Item, error) {
 		item.Justification = c.req.Context.Justification
 	}
 	item.Summary = e.summary(c, in.Tool.Annotations)
-	return Show(item)
-}
-
-// Show renders an item's arguments and fixes, on its first showing, the digest of what is shown.
-func Show(item queue.Item) (queue.Item, error) {
-	args, err := view.Arguments(item.Input, func(pointer string) (role, origin string) {
-		for _, o := range item.Provenance {
-			if o.Pointer == pointer {
-				return o.Role, string(o.Origin)
-			}
-		}
-		return "", ""
-	})
-	if err != nil {
-		return item, fmt.Errorf("render arguments: %w", err)
-	}
-	item.View = args
-	item.Uninspectable = view.Uninspectable(args)
-	if item.ViewDigest == "" {
-		item.ViewDigest = view.DigestOf(args, item.Tool.Namespace, item.Tool.Name, item.Agent, item.Session, item.Summary, string(item.Tier))
-	}
-	return item, nil
+	return e.show(ctx, item)
 }
 
 // tier says how bad a mistake could be.

@@ -222,7 +222,7 @@ func (e *Enforcer) askResult(ctx context.Context, r *result, out decision.Outcom
 		return ostiary.Wrap(ostiary.KindNotDurable, err, "the review queue cannot be read")
 	}
 	if !answered {
-		if item, err = Show(queue.Item{
+		if item, err = e.show(ctx, queue.Item{
 			Kind: queue.KindResult, Tenant: r.who.Tenant, Agent: r.who.Subject, Owner: r.who.Owner, Profile: string(r.who.Profile), Session: r.req.SessionID,
 			InvocationID: r.req.InvocationID, Tool: r.req.Tool, Definition: r.tool.Digest, Input: content, ActionDigest: digest, Tier: queue.TierMedium,
 			Summary: "Release the cleaned result of " + r.req.Tool.String() + " to the agent", Reasons: reasons, Risk: r.tool.Risk, RiskSource: r.tool.Source,

@@ -32,7 +32,7 @@ func (r Reviewers) Get(ctx context.Context, who agent.Identity, id string) (queu
 	if err != nil {
 		return item, err
 	}
-	return Show(item)
+	return r.e.show(ctx, item)
 }
 
 // Rule applies a ruling. An edit is a new call: it is held against the tool's schema and policy before it counts, and a deny refuses it.
@@ -57,7 +57,7 @@ func (r Reviewers) Rule(ctx context.Context, who agent.Identity, id string, ruli
 	}
 	item, err := r.e.cfg.Desk.Rule(ctx, who, id, ruling, edit)
 	if err != nil {
-		shown, showErr := Show(item)
+		shown, showErr := r.e.show(ctx, item)
 		if showErr != nil {
 			return item, err
 		}
@@ -68,7 +68,7 @@ func (r Reviewers) Rule(ctx context.Context, who agent.Identity, id string, ruli
 			return item, err
 		}
 	}
-	return Show(item)
+	return r.e.show(ctx, item)
 }
 
 func (r Reviewers) cleanText(ctx context.Context, text string) (string, error) {
@@ -102,7 +102,7 @@ func (r Reviewers) Revoke(ctx context.Context, who agent.Identity, id string) (q
 	if err != nil {
 		return item, err
 	}
-	return Show(item)
+	return r.e.show(ctx, item)
 }
 
 // Reveal records that a person looked at a masked value, before it is shown.
