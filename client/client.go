@@ -11,8 +11,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,39 +34,53 @@ type Config struct {
 	Socket string
 	// Token is sent when not empty; on the socket the sidecar otherwise knows the caller by uid.
 	Token string
+	// TokenFile holds the token when Token is empty. It is read when it is needed: a sidecar that starts later writes it then.
+	TokenFile string
 }
 
-// Client calls one sidecar. It is safe for concurrent use.
+// Client calls one sidecar. It is safe for concurrent use, and outlives restarts of the sidecar.
 type Client struct {
-	token string
+	cfg   Config
+	token atomic.Pointer[string]
 	http  *http.Client
 }
 
 // answerLimit bounds an answer, in bytes: a cleaned result with its findings.
 const answerLimit = 32 << 20
 
-// New returns a client of the sidecar behind a Unix socket. A socket that is missing or belongs to somebody else is ErrUnreachable.
+// New returns a client of the sidecar behind a Unix socket. Whether one is there shows when it is called.
 func New(cfg Config) (*Client, error) {
-	info, err := os.Stat(cfg.Socket)
+	if cfg.Socket == "" {
+		return nil, errors.New("client: Socket is required")
+	}
+	transport := &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, cfg.Socket) },
+		// A burst of calls comes in one turn of the agent; its connections are kept for the next one.
+		MaxIdleConnsPerHost: 8,
+		IdleConnTimeout:     time.Minute,
+	}
+	c := &Client{cfg: cfg, http: &http.Client{Transport: transport}}
+	if cfg.Token != "" {
+		c.token.Store(&cfg.Token)
+	}
+	return c, nil
+}
+
+// dial connects to the socket if it is this user's: nobody else may answer for the sidecar.
+func dial(ctx context.Context, socket string) (net.Conn, error) {
+	info, err := os.Stat(socket)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return nil, err
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Getuid() || info.Mode()&os.ModeSocket == 0 {
-		return nil, fmt.Errorf("%w: %s is not a socket of this user", ErrUnreachable, cfg.Socket)
+		return nil, fmt.Errorf("%s is not a socket of this user", socket)
 	}
 	var d net.Dialer
-	transport := &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return d.DialContext(ctx, "unix", cfg.Socket)
-		},
-		MaxIdleConns:    8,
-		IdleConnTimeout: time.Minute,
-	}
-	return &Client{token: cfg.Token, http: &http.Client{Transport: transport}}, nil
+	return d.DialContext(ctx, "unix", socket)
 }
 
 // Find returns a client of the sidecar whose data directory or socket is given, by argument or by OSTIARY_DATA and OSTIARY_SOCKET, or of
-// the one in defaultData. tokenFile names the credential to look for beside the socket.
+// the one in defaultData. tokenFile names the credential to look for in the data directory.
 func Find(data, defaultData, tokenFile string, getenv func(string) string) (*Client, error) {
 	socket := ""
 	if data == "" {
@@ -79,21 +95,15 @@ func Find(data, defaultData, tokenFile string, getenv func(string) string) (*Cli
 	if socket == "" {
 		socket = filepath.Join(data, "sidecar.sock")
 	}
-	token := getenv("OSTIARY_TOKEN")
-	if token == "" {
-		raw, err := os.ReadFile(filepath.Join(data, tokenFile))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
-		}
-		token = strings.TrimSpace(string(raw))
-	}
-	return New(Config{Socket: socket, Token: token})
+	return New(Config{Socket: socket, Token: getenv("OSTIARY_TOKEN"), TokenFile: filepath.Join(data, tokenFile)})
 }
+
+// Close ends idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Decide asks whether a call may run.
 func (c *Client) Decide(ctx context.Context, req wire.DecisionRequest) (wire.Decision, error) {
-	var d wire.Decision
-	return d, c.call(ctx, http.MethodPost, "/v1/decisions", req, &d)
+	return c.decision(ctx, http.MethodPost, "/v1/decisions", req)
 }
 
 // Review returns a review as it stands; with wait > 0 once it is ruled on, or when the time is up.
@@ -102,32 +112,74 @@ func (c *Client) Review(ctx context.Context, id string, wait time.Duration) (wir
 	if wait > 0 {
 		path += "?wait=" + strconv.FormatInt(wait.Milliseconds(), 10) + "ms"
 	}
-	var d wire.Decision
-	return d, c.call(ctx, http.MethodGet, path, nil, &d)
+	return c.decision(ctx, http.MethodGet, path, nil)
 }
 
 // Cancel withdraws an open question.
 func (c *Client) Cancel(ctx context.Context, id string) (wire.Decision, error) {
-	var d wire.Decision
-	return d, c.call(ctx, http.MethodPost, "/v1/reviews/"+url.PathEscape(id)+"/cancel", struct{}{}, &d)
+	return c.decision(ctx, http.MethodPost, "/v1/reviews/"+url.PathEscape(id)+"/cancel", struct{}{})
 }
 
 // Redeem uses up a permit, right before the call runs.
 func (c *Client) Redeem(ctx context.Context, req wire.RedeemRequest) (wire.RedeemResponse, error) {
 	var r wire.RedeemResponse
-	return r, c.call(ctx, http.MethodPost, "/v1/permits/redeem", req, &r)
+	if err := c.call(ctx, http.MethodPost, "/v1/permits/redeem", req, &r); err != nil {
+		return wire.RedeemResponse{}, err
+	}
+	if !r.OK {
+		return wire.RedeemResponse{}, fmt.Errorf("%w: the answer does not say that the permit is good", ErrUnreachable)
+	}
+	return r, nil
 }
 
 // Result reports what a tool returned and gets it back clean.
 func (c *Client) Result(ctx context.Context, req wire.ResultRequest) (wire.ResultResponse, error) {
 	var r wire.ResultResponse
-	return r, c.call(ctx, http.MethodPost, "/v1/results", req, &r)
+	if err := c.call(ctx, http.MethodPost, "/v1/results", req, &r); err != nil {
+		return wire.ResultResponse{}, err
+	}
+	if !slices.Contains([]string{"allow", "ask", "deny"}, r.Behavior) {
+		return wire.ResultResponse{}, fmt.Errorf("%w: the answer rules nothing that is known here", ErrUnreachable)
+	}
+	return r, nil
 }
 
 // Message tells the user's own words.
 func (c *Client) Message(ctx context.Context, session string, m wire.MessageRequest) error {
 	var ok map[string]bool
 	return c.call(ctx, http.MethodPost, "/v1/sessions/"+url.PathEscape(session)+"/messages", m, &ok)
+}
+
+// decision sends a request that a decision answers. One without a behavior that is known here is no answer.
+func (c *Client) decision(ctx context.Context, method, path string, in any) (wire.Decision, error) {
+	var d wire.Decision
+	if err := c.call(ctx, method, path, in, &d); err != nil {
+		return wire.Decision{}, err
+	}
+	if !slices.Contains([]string{"allow", "ask", "deny", "passthrough"}, d.Behavior) {
+		return wire.Decision{}, fmt.Errorf("%w: the answer decides nothing that is known here", ErrUnreachable)
+	}
+	return d, nil
+}
+
+// bearer returns the token, or "" as long as there is none.
+func (c *Client) bearer() (string, error) {
+	if t := c.token.Load(); t != nil {
+		return *t, nil
+	}
+	if c.cfg.TokenFile == "" {
+		return "", nil
+	}
+	raw, err := os.ReadFile(c.cfg.TokenFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(raw))
+	c.token.Store(&token)
+	return token, nil
 }
 
 // call sends one request. A refusal is an [ostiary.Error] of the kind that the sidecar told; anything else is ErrUnreachable.
@@ -147,8 +199,12 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
+	token, err := c.bearer()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -170,7 +226,7 @@ func readAnswer(status int, raw []byte, out any) error {
 		}
 		return &ostiary.Error{Kind: ostiary.Kind(p.Kind), Msg: p.Detail, Fix: p.Fix, Pointer: p.Pointer}
 	}
-	// Members that a newer sidecar adds are let through; one that is missing or mistyped is not.
+	// Members that a newer sidecar adds are let through; one that is mistyped or given twice is not.
 	if err := json.Unmarshal(raw, out); err != nil {
 		return fmt.Errorf("%w: the answer cannot be read: %w", ErrUnreachable, err)
 	}
