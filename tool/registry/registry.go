@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,7 +44,8 @@ type Registry struct {
 	store   Store
 	shipped map[tool.Name]tool.Resolved
 	files   map[tool.Name]tool.Resolved
-	cache   sync.Map // tenant and name → tool.Resolved, of stored declarations
+	cache   sync.Map // tenant and name → tool.Resolved, of stored declarations and of names that have none
+	absent  atomic.Int64
 	schemas sync.Map // schema text → *contract
 }
 
@@ -171,6 +173,9 @@ func (r *Registry) Resolve(ctx context.Context, tenant string, name tool.Name) (
 	return tool.UndeclaredTool(name), nil
 }
 
+// maxAbsent bounds how many names without a stored declaration are remembered; callers choose names freely.
+const maxAbsent = 10_000
+
 // stored returns the declaration that came through the API, or an undeclared tool.
 func (r *Registry) stored(ctx context.Context, tenant string, name tool.Name) (tool.Resolved, error) {
 	key := tenant + "\x00" + name.Namespace + "\x00" + name.Name
@@ -179,6 +184,10 @@ func (r *Registry) stored(ctx context.Context, tenant string, name tool.Name) (t
 	}
 	raw, err := r.store.Get(ctx, tenant, name)
 	if errors.Is(err, ErrNotFound) {
+		if r.absent.Add(1) <= maxAbsent {
+			// Never over what a Put has stored meanwhile.
+			r.cache.LoadOrStore(key, tool.UndeclaredTool(name))
+		}
 		return tool.UndeclaredTool(name), nil
 	}
 	if err != nil {
