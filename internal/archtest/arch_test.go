@@ -65,6 +65,7 @@ var layers = map[string]int{
 	"cmd/sidecar":                11,
 	"cmd/ostiary-hook":           11,
 	"internal/archtest":          11,
+	"internal/testkit":           11,
 }
 
 // heavy says which packages may import a library that is large, or that the domain must not know.

@@ -1,0 +1,220 @@
+// Command bench measures decisions over loopback against a running bin/sidecar: p50, p99 and rate at one and at eight connections, beside a
+// bare gin JSON echo in the same run, and the sidecar's idle memory.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+const (
+	warmUp   = 500
+	requests = 6000
+)
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "ostiary-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	side, err := startSidecar(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer side.stop()
+	echo, err := startEcho()
+	if err != nil {
+		return err
+	}
+	rss, err := side.rss()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("idle RSS %.1f MB\n", float64(rss)/1024)
+	for _, conns := range []int{1, 8} {
+		for _, target := range []struct {
+			name, url, token string
+			body             func(n int64) []byte
+		}{
+			{"gin echo", echo + "/echo", "", sameBody},
+			{"decision, one call", side.AgentURL + "/v1/decisions", side.token, oneCall},
+			{"decision, mixed calls", side.AgentURL + "/v1/decisions", side.token, mixedBody},
+		} {
+			measure(target.url, target.token, conns, warmUp, target.body) // discarded
+			r := measure(target.url, target.token, conns, requests, target.body)
+			fmt.Printf("%-24s %d connections: p50 %s  p99 %s  %.0f/s  failed %d\n", target.name, conns, r.p50, r.p99, r.rate, r.failed)
+		}
+	}
+	return nil
+}
+
+func sameBody(int64) []byte { return oneCall(0) }
+
+// oneCall repeats one call; sessions change before their budget of calls is used up.
+func oneCall(n int64) []byte {
+	return fmt.Appendf(nil, `{"session_id":"one-%d","tool":{"namespace":"bench","name":"read"},"input":{"path":"/repo/a.txt","limit":20}}`, n/400)
+}
+
+// mixedBody varies session, path and size; one in three repeats an earlier call.
+func mixedBody(n int64) []byte {
+	if n%3 == 0 {
+		n = n % 30
+	}
+	return fmt.Appendf(nil, `{"session_id":"mixed-%d","tool":{"namespace":"bench","name":"read"},"input":{"path":"/repo/dir%d/file%d.txt","note":%q}}`,
+		n%97, n%17, n, strings.Repeat("lorem ipsum ", int(n%20)))
+}
+
+type sidecar struct {
+	AgentURL string `json:"agent_url"`
+	PID      int    `json:"pid"`
+	token    string
+	cmd      *exec.Cmd
+}
+
+func startSidecar(ctx context.Context, dir string) (*sidecar, error) {
+	tools := filepath.Join(dir, "tools")
+	if err := os.Mkdir(tools, 0o700); err != nil {
+		return nil, err
+	}
+	declaration := `{"namespace":"bench","name":"read","input_schema":{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer"},"note":{"type":"string"}},"additionalProperties":false},
+		"annotations":{"read_only":true,"idempotent":true,"destructive":false,"open_world":false,"sensitive_sink":false}}`
+	if err := os.WriteFile(filepath.Join(tools, "read.json"), []byte(declaration), 0o600); err != nil {
+		return nil, err
+	}
+	data := filepath.Join(dir, "data")
+	cmd := exec.CommandContext(ctx, "bin/sidecar", "serve", "--data", data, "--tools", tools, "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0", "--print-json")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%w (run make build first)", err)
+	}
+	s := &sidecar{cmd: cmd}
+	if err := json.NewDecoder(out).Decode(s); err != nil {
+		return nil, fmt.Errorf("the sidecar did not start: %w", err)
+	}
+	token, err := os.ReadFile(filepath.Join(data, "agent.token"))
+	s.token = string(token)
+	return s, err
+}
+
+func (s *sidecar) stop() {
+	_ = s.cmd.Process.Signal(os.Interrupt)
+	_ = s.cmd.Wait()
+}
+
+// rss returns the resident memory in KiB.
+func (s *sidecar) rss() (int, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.PID))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "VmRSS:" {
+			return strconv.Atoi(fields[1])
+		}
+	}
+	return 0, fmt.Errorf("no VmRSS in /proc/%d/status", s.PID)
+}
+
+// startEcho serves the floor: gin, which reads a JSON body and writes it back.
+func startEcho() (string, error) {
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	engine.POST("/echo", func(c *gin.Context) {
+		var v map[string]any
+		if err := c.ShouldBindJSON(&v); err != nil {
+			c.Status(http.StatusBadRequest)
+			return
+		}
+		c.JSON(http.StatusOK, v)
+	})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	go http.Serve(l, engine) //nolint:errcheck,gosec // ends with the process
+	return "http://" + l.Addr().String(), nil
+}
+
+type result struct {
+	p50, p99 time.Duration
+	rate     float64
+	failed   int64
+}
+
+func measure(url, token string, conns, n int, body func(int64) []byte) result {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: conns}}
+	var next, failed atomic.Int64
+	took := make([]time.Duration, n)
+	start := time.Now()
+	var wg sync.WaitGroup
+	for range conns {
+		wg.Go(func() {
+			for {
+				i := next.Add(1) - 1
+				if i >= int64(n) {
+					return
+				}
+				begin := time.Now()
+				if err := post(client, url, token, body(i)); err != nil {
+					failed.Add(1)
+				}
+				took[i] = time.Since(begin)
+			}
+		})
+	}
+	wg.Wait()
+	total := time.Since(start)
+	slices.Sort(took)
+	return result{took[n/2].Round(time.Microsecond), took[n*99/100].Round(time.Microsecond), float64(n) / total.Seconds(), failed.Load()}
+}
+
+func post(client *http.Client, url, token string, body []byte) error {
+	req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK || token != "" && !bytes.Contains(answer, []byte(`"behavior":"allow"`)) {
+		return fmt.Errorf("status %d: %s", resp.StatusCode, answer)
+	}
+	return nil
+}
