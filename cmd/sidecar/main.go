@@ -68,7 +68,7 @@ func rootCommand() *cobra.Command {
 		Use: "sidecar", Short: "Policy and human review for AI agents' tool calls",
 		SilenceErrors: true, SilenceUsage: true,
 	}
-	root.AddCommand(serveCommand(), hookCommand(), sanitizeCommand(), tokenCommand(), versionCommand())
+	root.AddCommand(serveCommand(), hookCommand(), mcpCommand(), sanitizeCommand(), tokenCommand(), versionCommand())
 	return root
 }
 

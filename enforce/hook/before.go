@@ -134,7 +134,9 @@ func blocked(d wire.Decision) string {
 	}
 	if d.Source == "contract" {
 		for _, why := range d.Reasons {
-			fmt.Fprintf(&b, " At %s: %s.", why.Pointer, strings.TrimSuffix(why.Reason, "."))
+			if why.Pointer != "" {
+				fmt.Fprintf(&b, " At %s: %s.", why.Pointer, strings.TrimSuffix(why.Reason, "."))
+			}
 		}
 		return b.String() + " Correct the arguments and call again."
 	}

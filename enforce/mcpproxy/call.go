@@ -1,0 +1,195 @@
+package mcpproxy
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ostiary"
+	"ostiary/enforce/wire"
+	"ostiary/tool"
+)
+
+// codeParams is JSON-RPC's "invalid params".
+const codeParams = -32602
+
+// Bounds of one question to the sidecar; a sidecar that does not answer in time is down.
+const (
+	decideTimeout = 30 * time.Second
+	resultTimeout = time.Minute
+	// pollEvery is also how often the client hears that its call is still held.
+	pollEvery = 5 * time.Second
+)
+
+// call is one tools/call on its way.
+type call struct {
+	id         jsontext.Value
+	key        string
+	name       tool.Name
+	invocation string
+	params     object
+	input      jsontext.Value // the arguments' bytes as the client wrote them
+	progress   jsontext.Value // the progress token, or nil
+	cancel     context.CancelFunc
+	sent       chan struct{} // closed when the frame is with the server, or will never be
+
+	forwarded, dropped bool // guarded by proxy.mu
+}
+
+// toolsCall takes a call on. It is decided beside the other traffic.
+func (p *proxy) toolsCall(m message) {
+	if !m.isRequest() {
+		p.note("a tools/call without an id was dropped: nobody could be told what came of it")
+		return
+	}
+	params, err := m.child("params")
+	name, ok := params.text("name")
+	if err != nil || !ok {
+		p.answer(rpcError(m.raw("id"), codeParams, "Ostiary: params must be an object with the tool's name"))
+		return
+	}
+	ctx, cancel := context.WithCancel(p.working)
+	c := &call{
+		id: m.raw("id"), key: m.id, name: tool.Name{Namespace: p.serverName(), Name: name}, invocation: "inv_" + rand.Text(),
+		params: params, input: params.raw("arguments"), cancel: cancel, sent: make(chan struct{}),
+	}
+	if c.input == nil {
+		c.input = jsontext.Value("{}")
+	}
+	if meta, err := params.child("_meta"); err == nil {
+		c.progress = meta.raw("progressToken")
+	}
+	if why := p.register(m.id, &request{id: c.id, method: m.method, call: c}); why != "" {
+		cancel()
+		p.answer(rpcError(c.id, codeInvalid, "Ostiary: "+why))
+		return
+	}
+	go p.govern(ctx, c)
+}
+
+// govern decides a call, waits where a person must, and passes it on or answers it.
+func (p *proxy) govern(ctx context.Context, c *call) {
+	defer p.governing.Done()
+	defer close(c.sent)
+	defer c.cancel()
+	frame, no := p.judge(ctx, c)
+	p.mu.Lock()
+	if c.dropped {
+		p.mu.Unlock()
+		return
+	}
+	if no != nil {
+		delete(p.pending, c.key)
+		p.mu.Unlock()
+		p.answer(toolError(c.id, *no))
+		return
+	}
+	c.forwarded = true
+	p.mu.Unlock()
+	if err := p.forward(frame); err != nil {
+		p.note("the server cannot be written to: %v", err)
+	}
+}
+
+// judge returns the frame to pass on, or why there is none. The frame is the client's own bytes unless a reviewer edited the arguments.
+func (p *proxy) judge(ctx context.Context, c *call) (frame []byte, no *refusal) {
+	defer func() {
+		if r := recover(); r != nil {
+			p.note("a call could not be judged: %v", r)
+			frame, no = nil, new(failed(ostiary.Errorf(ostiary.KindInternal, "the proxy failed while it judged the call")))
+		}
+	}()
+	d, err := p.decide(ctx, c)
+	if err != nil {
+		return nil, new(failed(err))
+	}
+	if d.Behavior != "allow" {
+		return nil, new(refused(d))
+	}
+	if len(d.Obligations) > 0 {
+		return nil, new(failed(ostiary.Errorf(ostiary.KindInternal, "the obligations %v cannot be carried out here", d.Obligations)))
+	}
+	frame, input := c.params.frame, c.input
+	if d.UpdatedInput.Kind() == '{' {
+		input = d.UpdatedInput
+		frame = c.params.with("arguments", input)
+	}
+	if err := p.redeem(ctx, c, d, input); err != nil {
+		return nil, new(failed(err))
+	}
+	return frame, nil
+}
+
+// decide asks, and holds the call while the answer is "ask". When the time is up the ask itself is returned.
+func (p *proxy) decide(ctx context.Context, c *call) (wire.Decision, error) {
+	asking, cancel := context.WithTimeout(ctx, decideTimeout)
+	defer cancel()
+	req := wire.DecisionRequest{SessionID: p.Session, InvocationID: c.invocation, Tool: c.name, Input: c.input}
+	if hints := p.hint(c.name.Name); hints != (tool.Annotations{}) {
+		req.Context = &wire.CallContext{Annotations: hints}
+	}
+	d, err := p.Sidecar.Decide(asking, req)
+	if err != nil || d.Behavior != "ask" {
+		return d, err
+	}
+	if d.Review == nil {
+		return d, ostiary.Errorf(ostiary.KindInternal, "the sidecar asks without a review")
+	}
+	return p.hold(ctx, c, d)
+}
+
+func (p *proxy) hold(ctx context.Context, c *call, ask wire.Decision) (wire.Decision, error) {
+	end := time.Now().Add(p.Hold)
+	ctx, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	defer context.AfterFunc(p.holding, cancel)()
+	for n := 1; ; n++ {
+		left := time.Until(end)
+		if left <= 0 || ctx.Err() != nil {
+			return ask, nil
+		}
+		p.report(c, n, ask.Review.ID)
+		d, err := p.Sidecar.Review(ctx, ask.Review.ID, min(left, pollEvery))
+		if err != nil && ctx.Err() != nil {
+			return ask, nil
+		}
+		if err != nil || d.Behavior != "ask" {
+			return d, err
+		}
+	}
+}
+
+// report tells the client that the call is held, so that it does not give up. The figures stay far below those that the server may send
+// for the same token later, since progress must grow.
+func (p *proxy) report(c *call, n int, review string) {
+	if c.progress == nil {
+		return
+	}
+	type params struct {
+		Token    jsontext.Value `json:"progressToken"`
+		Progress float64        `json:"progress"`
+		Message  string         `json:"message"`
+	}
+	p.answer(marshal(struct {
+		Version string `json:"jsonrpc"`
+		Method  string `json:"method"`
+		Params  params `json:"params"`
+	}{"2.0", "notifications/progress", params{c.progress, float64(n) / 1e6, fmt.Sprintf("waiting for a person to rule on review %s", review)}}))
+}
+
+// redeem uses up the permit of an approved call, right before it is passed on. A rule's allow needs none.
+func (p *proxy) redeem(ctx context.Context, c *call, d wire.Decision, input jsontext.Value) error {
+	if d.Permit == nil {
+		if d.Review != nil {
+			return ostiary.Errorf(ostiary.KindInternal, "an approval came without a permit")
+		}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, decideTimeout)
+	defer cancel()
+	_, err := p.Sidecar.Redeem(ctx, wire.RedeemRequest{Permit: *d.Permit, SessionID: p.Session, Tool: c.name, Input: input})
+	return err
+}

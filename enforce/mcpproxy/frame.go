@@ -1,0 +1,81 @@
+package mcpproxy
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+)
+
+// MaxFrame bounds one frame, in bytes.
+const MaxFrame = 16 << 20
+
+// errTooLong is returned with the beginning and the end of a frame that is over the limit; the next frame can be read.
+var errTooLong = errors.New("the frame is larger than 16 MiB")
+
+// kept is how much of the beginning and of the end of a frame over the limit is returned.
+const kept = 1 << 10
+
+// frames reads newline-delimited frames. The bytes between two newlines are returned as they came.
+type frames struct {
+	r     *bufio.Reader
+	limit int
+}
+
+func newFrames(r io.Reader, limit int) *frames {
+	return &frames{r: bufio.NewReaderSize(r, 64<<10), limit: limit}
+}
+
+// next returns the next frame without its newline; blank lines are passed over. A last frame without a newline is a frame too.
+func (f *frames) next() ([]byte, error) {
+	for {
+		frame, err := f.line()
+		if len(bytes.TrimSpace(frame)) > 0 || err != nil && err != errTooLong {
+			if err == io.EOF && len(bytes.TrimSpace(frame)) > 0 {
+				err = nil
+			}
+			return frame, err
+		}
+	}
+}
+
+func (f *frames) line() ([]byte, error) {
+	var frame, tail []byte
+	long := false
+	for {
+		part, err := f.r.ReadSlice('\n')
+		switch {
+		case long:
+			tail = lastOf(append(tail, part...))
+		case len(frame)+len(part) > f.limit+1:
+			long, tail = true, lastOf(append(lastOf(frame), part...))
+			frame = bytes.Clone(frame[:min(kept, len(frame))])
+		default:
+			frame = append(frame, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if long {
+			return append(frame, tail...), errTooLong
+		}
+		return bytes.TrimSuffix(frame, []byte("\n")), err
+	}
+}
+
+func lastOf(b []byte) []byte { return bytes.Clone(b[max(0, len(b)-kept):]) }
+
+// pipe writes whole frames, one at a time.
+type pipe struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (p *pipe) send(frame []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	line := make([]byte, 0, len(frame)+1)
+	_, err := p.w.Write(append(append(line, frame...), '\n'))
+	return err
+}

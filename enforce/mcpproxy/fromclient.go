@@ -1,0 +1,97 @@
+package mcpproxy
+
+import (
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// fromClient passes on what the client sends until it has left.
+func (p *proxy) fromClient(in io.Reader) {
+	frames := newFrames(in, MaxFrame)
+	for {
+		frame, err := frames.next()
+		switch {
+		case errors.Is(err, errTooLong):
+			p.answer(rpcError(onlyID(frame), codeInvalid, "Ostiary: "+err.Error()))
+		case err != nil:
+			if !errors.Is(err, io.EOF) {
+				p.note("the client cannot be read: %v", err)
+			}
+			return
+		default:
+			p.clientFrame(frame)
+		}
+	}
+}
+
+// onlyID is the id of a frame that cannot be read, when there is no doubt about it.
+func onlyID(frame []byte) jsontext.Value {
+	ids := skimIDs(frame)
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); len(ids) == 1 {
+		return jsontext.Value(ids[0])
+	}
+	return nil
+}
+
+func (p *proxy) clientFrame(frame []byte) {
+	m, err := read(frame)
+	if err != nil {
+		code := codeInvalid
+		if !jsontext.Value(frame).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+			code = codeParse
+		}
+		p.answer(rpcError(onlyID(frame), code, "Ostiary: the frame cannot be read: "+err.Error()))
+		return
+	}
+	switch {
+	case m.method == "tools/call":
+		p.toolsCall(m)
+		return
+	case m.method == "notifications/cancelled" && p.cancelled(m):
+		return
+	case m.isRequest():
+		if why := p.register(m.id, &request{id: m.raw("id"), method: m.method}); why != "" {
+			p.answer(rpcError(m.raw("id"), codeInvalid, "Ostiary: "+why))
+			return
+		}
+	}
+	if err := p.forward(frame); err != nil {
+		p.note("the server cannot be written to: %v", err)
+	}
+}
+
+// cancelled handles a cancellation and reports whether that was all: a call that is still held ends here, and its review stays on the
+// desk. A call that the server has is cancelled there, and its late answer is dropped.
+func (p *proxy) cancelled(m message) bool {
+	params, err := m.child("params")
+	if err != nil {
+		return false
+	}
+	id, err := key(params.raw("requestId"))
+	if err != nil {
+		return false
+	}
+	p.mu.Lock()
+	r := p.pending[id]
+	if r == nil {
+		p.mu.Unlock()
+		return false
+	}
+	delete(p.pending, id)
+	c := r.call
+	if c != nil && !c.forwarded {
+		c.dropped = true
+		p.mu.Unlock()
+		c.cancel()
+		return true
+	}
+	p.mu.Unlock()
+	if c != nil {
+		<-c.sent // the cancellation must not overtake its call
+	}
+	return false
+}

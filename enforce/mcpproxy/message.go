@@ -1,0 +1,193 @@
+package mcpproxy
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ostiary/internal/strictjson"
+)
+
+// object is a JSON object whose members are known by their place in the frame, so that one can be replaced and the rest stay as they are.
+type object struct {
+	frame   []byte
+	open    int // offset right behind '{'
+	members map[string]span
+}
+
+type span struct{ start, end int }
+
+var errNoObject = errors.New("not a JSON object")
+
+// readObject reads the object at frame[at.start:at.end] strictly. Member names match exactly; other cases are other members.
+func readObject(frame []byte, at span) (object, error) {
+	o := object{frame: frame, members: map[string]span{}}
+	d := jsontext.NewDecoder(bytes.NewReader(frame[at.start:at.end]))
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
+		return o, errors.Join(errNoObject, err)
+	}
+	o.open = at.start + int(d.InputOffset())
+	for d.PeekKind() != '}' {
+		tok, err := d.ReadToken()
+		if err != nil {
+			return o, err
+		}
+		name := tok.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return o, err
+		}
+		end := at.start + int(d.InputOffset())
+		o.members[name] = span{end - len(value), end}
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return o, err
+	}
+	if rest := frame[at.start+int(d.InputOffset()) : at.end]; len(bytes.TrimSpace(rest)) > 0 {
+		return o, errors.New("data after the JSON value")
+	}
+	return o, nil
+}
+
+func (o object) has(name string) bool { _, ok := o.members[name]; return ok }
+
+// raw returns a member's bytes, or nil.
+func (o object) raw(name string) jsontext.Value {
+	at, ok := o.members[name]
+	if !ok {
+		return nil
+	}
+	return jsontext.Value(o.frame[at.start:at.end])
+}
+
+// child reads a member as an object.
+func (o object) child(name string) (object, error) {
+	at, ok := o.members[name]
+	if !ok {
+		return object{}, errNoObject
+	}
+	return readObject(o.frame, at)
+}
+
+// text returns a member that is a string.
+func (o object) text(name string) (string, bool) { return unquote(o.raw(name)) }
+
+func unquote(v jsontext.Value) (string, bool) {
+	if v.Kind() != '"' {
+		return "", false
+	}
+	raw, err := jsontext.AppendUnquote(nil, v)
+	return string(raw), err == nil
+}
+
+// with returns the frame with one member of the object replaced, or put in front of the others.
+func (o object) with(name string, value []byte) []byte {
+	at, ok := o.members[name]
+	if !ok {
+		at = span{o.open, o.open}
+		lead, err := jsontext.AppendQuote(nil, name)
+		if err != nil {
+			return nil
+		}
+		value = append(append(lead, ':'), value...)
+		if len(o.members) > 0 {
+			value = append(value, ',')
+		}
+	}
+	out := make([]byte, 0, len(o.frame)+len(value))
+	out = append(out, o.frame[:at.start]...)
+	out = append(out, value...)
+	return append(out, o.frame[at.end:]...)
+}
+
+// message is one JSON-RPC frame.
+type message struct {
+	object
+	method string
+	id     string // canonical text, to compare; the frame keeps the client's own bytes
+}
+
+// Shapes of a message.
+func (m message) isRequest() bool  { return m.method != "" && m.has("id") }
+func (m message) isResponse() bool { return m.method == "" && m.has("id") }
+
+// read parses a frame as far as it is needed to tell what it is.
+func read(frame []byte) (message, error) {
+	o, err := readObject(frame, span{0, len(frame)})
+	if err != nil {
+		return message{}, err
+	}
+	m := message{object: o}
+	if o.has("method") {
+		var ok bool
+		if m.method, ok = o.text("method"); !ok || m.method == "" {
+			return m, errors.New("method is not a string")
+		}
+	}
+	if o.has("id") {
+		raw := o.raw("id")
+		if k := raw.Kind(); k != '"' && k != '0' && (k != 'n' || m.method != "") {
+			return m, errors.New("id is neither a string nor a number")
+		}
+		if m.id, err = key(raw); err != nil {
+			return m, err
+		}
+	}
+	answers := o.has("result") || o.has("error")
+	if (m.method != "") == answers || answers && (!o.has("id") || o.has("result") == o.has("error")) {
+		return m, errors.New("neither a request, a notification nor a response")
+	}
+	return m, nil
+}
+
+// key is the text by which ids are compared. Numbers keep their exact text: 1 and 1.0 are two ids here, and a big integer is not rounded.
+func key(raw jsontext.Value) (string, error) {
+	c, err := strictjson.Canonical(raw)
+	return string(c), err
+}
+
+// lastID finds an id at the very end of a frame, where most servers write it.
+var lastID = regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]+)\s*\}\s*$`)
+
+// skimIDs lists what may be the ids of a frame that could not be read, so that whoever waits for it can be told.
+func skimIDs(frame []byte) []string {
+	var ids []string
+	add := func(raw []byte) {
+		if id, err := key(raw); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(frame), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if tok, err := d.ReadToken(); err == nil && tok.Kind() == '{' {
+		for d.PeekKind() == '"' {
+			name, err := d.ReadToken()
+			if err != nil {
+				break
+			}
+			isID := name.String() == "id"
+			value, err := d.ReadValue()
+			if err != nil {
+				break
+			}
+			if isID {
+				add(value)
+			}
+		}
+	}
+	if m := lastID.FindSubmatch(frame); m != nil {
+		add(m[1])
+	}
+	return ids
+}
+
+// marshal writes a value of our own types; raw JSON in it has been checked.
+func marshal(v any) []byte {
+	raw, err := json.Marshal(v, jsontext.PreserveRawStrings(true), json.Deterministic(true))
+	if err != nil {
+		return []byte(`null`)
+	}
+	return raw
+}
