@@ -149,8 +149,13 @@ func (e *Enforcer) ofItem(item queue.Item) (wire.Decision, error) {
 
 // owns refuses an item that belongs to another agent, in the words of one that does not exist.
 func owns(who agent.Identity, item queue.Item) error {
-	if who.Role == agent.RoleAgent && item.Agent != who.Subject {
+	if who.Role == agent.RoleAgent && item.Agent != who.Subject || pinnedElsewhere(who, item.Session) {
 		return ostiary.Errorf(ostiary.KindNotFound, "there is no such review")
 	}
 	return nil
+}
+
+// pinnedElsewhere reports that a credential is for one session, and not for this one.
+func pinnedElsewhere(who agent.Identity, session string) bool {
+	return who.Session != "" && who.Session != session
 }

@@ -72,7 +72,10 @@ func denial(item queue.Item) string {
 
 // question builds the review item of a call: everything that a reviewer is shown is fixed here and covered by the view digest.
 func (e *Enforcer) question(ctx context.Context, c *call) (queue.Item, error) {
-	in := e.input(c)
+	in, err := e.input(c)
+	if err != nil {
+		return queue.Item{}, err
+	}
 	item := queue.Item{
 		Kind: queue.KindCall, Tenant: c.who.Tenant, Agent: c.who.Subject, Owner: c.who.Owner, Profile: string(c.who.Profile), Session: c.req.SessionID,
 		InvocationID: c.req.InvocationID, DecisionID: c.decision.ID, Tool: c.req.Tool, Definition: c.tool.Digest, Input: c.req.Input,
@@ -153,18 +156,23 @@ func (e *Enforcer) target(c *call) string {
 			if leaf.Kind != '"' || leaf.Text == "" || e.cfg.Registry.Role(c.tool, leaf.Pointer) != role {
 				continue
 			}
-			return quote(e.masked(leaf))
+			return quote(e.masked(leaf), role == tool.RolePath)
 		}
 	}
 	return ""
 }
 
-func quote(s string) string {
+// quote writes a target with everything but ASCII escaped, cut to maxTarget; of a path the end tells more than the beginning.
+func quote(s string, keepEnd bool) string {
 	runes := []rune(s)
-	if len(runes) > maxTarget {
+	switch {
+	case len(runes) <= maxTarget:
+		return fmt.Sprintf("%+q", s)
+	case keepEnd:
+		return "…" + strings.Trim(fmt.Sprintf("%+q", string(runes[len(runes)-maxTarget:])), `"`)
+	default:
 		return strings.Trim(fmt.Sprintf("%+q", string(runes[:maxTarget])), `"`) + "…"
 	}
-	return fmt.Sprintf("%+q", s)
 }
 
 // approvedEdit is what policy says of an edited call, with its digest.
@@ -180,7 +188,11 @@ func (e *Enforcer) approvedEdit(ctx context.Context, item queue.Item, edited []b
 	if len(faults) > 0 {
 		return decision.Contract(faults), c.digest, nil
 	}
-	out, err := e.cfg.Decider.Decide(ctx, e.input(c))
+	in, err := e.input(c)
+	if err != nil {
+		return decision.Decision{}, "", err
+	}
+	out, err := e.cfg.Decider.Decide(ctx, in)
 	if err != nil {
 		return decision.Failure(err), c.digest, nil
 	}

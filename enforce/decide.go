@@ -57,7 +57,8 @@ func (e *Enforcer) Decide(ctx context.Context, who agent.Identity, req wire.Deci
 	}
 	answer, err := e.answer(c)
 	if err != nil {
-		return wire.Decision{}, err
+		c.item, c.decision = nil, e.restamp(c, decision.Failure(err))
+		answer = document(c.decision)
 	}
 	e.remember(c, answer)
 	if req.WaitMS > 0 && c.item != nil && c.item.State == queue.Open {
@@ -80,6 +81,9 @@ func (e *Enforcer) intake(who agent.Identity, req wire.DecisionRequest) (*call, 
 	if req.Confidence != nil && (*req.Confidence < 0 || *req.Confidence > 1) {
 		return nil, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/confidence", Msg: "confidence must lie between 0 and 1"}
 	}
+	if req.Context != nil && len(req.Context.CWD) > maxCWD {
+		return nil, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/context/cwd", Msg: "cwd is longer than any path can be"}
+	}
 	canonical, err := strictjson.Canonical(req.Input)
 	if err != nil {
 		return nil, err
@@ -101,11 +105,11 @@ func (e *Enforcer) intake(who agent.Identity, req wire.DecisionRequest) (*call, 
 // repeated answers an invocation that was decided before: the same arguments get the same answer, other arguments are a conflict. An ask
 // is not repeated but looked up again, since a person may have ruled meanwhile.
 func (e *Enforcer) repeated(c *call) (wire.Decision, bool, error) {
-	known, found := e.seen.get(invocationKey(c.who.Tenant, c.req.SessionID, c.req.InvocationID))
-	if !found {
+	known, found := e.seen.get(invocationKey(c.who, c.req.SessionID, c.req.InvocationID))
+	if !found || pinnedElsewhere(c.who, c.req.SessionID) {
 		return wire.Decision{}, false, nil
 	}
-	if known.tool != c.req.Tool.String() || known.digest != tool.BytesDigest([]byte(c.canonical)) {
+	if known.tool != toolClaim(c.req.Tool) || known.digest != tool.BytesDigest([]byte(c.canonical)) {
 		return wire.Decision{}, false, ostiary.Errorf(ostiary.KindConflict, "this invocation_id was used for another call").WithFix("use a new invocation_id for every call")
 	}
 	settled := known.answer.Behavior != decision.Ask.String() && known.answer.Review == nil && known.answer.Source != decision.SourceError
@@ -138,8 +142,12 @@ func (e *Enforcer) judge(ctx context.Context, c *call) error {
 		c.decision = decision.Contract(faults)
 		return nil
 	}
-	c.origins = c.session.Trace(c.leaves, c.req.Tool.String(), func(p string) tool.Role { return e.cfg.Registry.Role(c.tool, p) })
-	if c.outcome, err = e.cfg.Decider.Decide(ctx, e.input(c)); err != nil {
+	c.origins = c.session.Trace(c.leaves, toolClaim(c.req.Tool), func(p string) tool.Role { return e.cfg.Registry.Role(c.tool, p) })
+	in, err := e.input(c)
+	if err != nil {
+		return err
+	}
+	if c.outcome, err = e.cfg.Decider.Decide(ctx, in); err != nil {
 		return err
 	}
 	c.decision = fromPolicy(c.outcome, c.who)
@@ -185,7 +193,7 @@ func (e *Enforcer) restamp(c *call, d decision.Decision) decision.Decision {
 
 // remember keeps the answer for repeats of the invocation, and what may run for the check of its result.
 func (e *Enforcer) remember(c *call, answer wire.Decision) {
-	inv := invocation{digest: tool.BytesDigest([]byte(c.canonical)), tool: c.req.Tool.String(), answer: answer}
+	inv := invocation{digest: tool.BytesDigest([]byte(c.canonical)), tool: toolClaim(c.req.Tool), answer: answer}
 	if c.decision.Behavior >= decision.Allow {
 		inv.accepted = c.canonical
 		if len(c.decision.UpdatedInput) > 0 {
@@ -194,7 +202,7 @@ func (e *Enforcer) remember(c *call, answer wire.Decision) {
 			}
 		}
 	}
-	e.seen.put(invocationKey(c.who.Tenant, c.req.SessionID, c.req.InvocationID), inv)
+	e.seen.put(invocationKey(c.who, c.req.SessionID, c.req.InvocationID), inv)
 }
 
 // hold waits for the review and answers as it then stands; when the time is up the ask itself is the answer.

@@ -8,8 +8,15 @@ import (
 	"ostiary/tool"
 )
 
-// input builds the document that policies read.
-func (e *Enforcer) input(c *call) decision.Input {
+// maxCWD bounds the caller's working directory, in bytes: it is joined to every relative path of the call.
+const maxCWD = 4096
+
+// input builds the document that policies read. A call that names more paths than policy can be shown is refused as invalid_field.
+func (e *Enforcer) input(c *call) (decision.Input, error) {
+	parsed, err := parse.Arguments(c.leaves, func(p string) tool.Role { return e.cfg.Registry.Role(c.tool, p) }, cwd(c))
+	if err != nil {
+		return decision.Input{}, err
+	}
 	in := decision.Input{
 		Phase:      decision.PhaseCall,
 		Tool:       toolFacts(c.tool),
@@ -18,7 +25,7 @@ func (e *Enforcer) input(c *call) decision.Input {
 		Session:    c.session.Facts(c.req.Iteration),
 		Request:    decision.RequestFacts{Known: c.session.KnowsRequest()},
 		Provenance: decision.Provenance{Args: c.origins},
-		Parsed:     parse.Arguments(c.leaves, func(p string) tool.Role { return e.cfg.Registry.Role(c.tool, p) }, cwd(c)),
+		Parsed:     parsed,
 		Clock:      e.clock(),
 	}
 	if ev := c.req.Evidence; ev != nil {
@@ -27,7 +34,7 @@ func (e *Enforcer) input(c *call) decision.Input {
 	if c.req.Context != nil {
 		in.Tool.Annotations = in.Tool.Annotations.Worsen(c.req.Context.Annotations)
 	}
-	return in
+	return in, nil
 }
 
 func toolFacts(r tool.Resolved) decision.ToolFacts {

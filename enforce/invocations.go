@@ -3,6 +3,7 @@ package enforce
 import (
 	"sync"
 
+	"ostiary/agent"
 	"ostiary/enforce/wire"
 )
 
@@ -27,8 +28,9 @@ type invocations struct {
 
 func newInvocations() *invocations { return &invocations{known: map[string]invocation{}} }
 
-func invocationKey(tenant, session, id string) string {
-	return tenant + "\x00" + session + "\x00" + id
+// invocationKey holds the agent too: an answer is for nobody else, whatever ids they send.
+func invocationKey(who agent.Identity, session, id string) string {
+	return who.Tenant + "\x00" + who.Subject + "\x00" + session + "\x00" + id
 }
 
 func (v *invocations) get(key string) (invocation, bool) {

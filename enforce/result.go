@@ -53,7 +53,7 @@ func (e *Enforcer) Result(ctx context.Context, who agent.Identity, req wire.Resu
 	if err != nil {
 		return e.withhold(ctx, s, r, err)
 	}
-	announced := e.compare(r)
+	announced := e.compare(ctx, r)
 	r.labels = r.labelsOf(announced)
 	if err := s.Learn(ctx, rawText(req), req.InvocationID, r.labels); err != nil {
 		return wire.ResultResponse{}, ostiary.Wrap(ostiary.KindTaintUnknown, err, "the session's labels cannot be stored, so the result is withheld")
@@ -62,7 +62,10 @@ func (e *Enforcer) Result(ctx context.Context, who agent.Identity, req wire.Resu
 	if err := e.release(ctx, s, r); err != nil {
 		return wire.ResultResponse{}, err
 	}
-	return r.answer, e.recordResult(r, audit.ResultCleaned)
+	if err := e.recordResult(r, audit.ResultCleaned); err != nil {
+		return wire.ResultResponse{}, err
+	}
+	return r.answer, nil
 }
 
 // Sanitize cleans without a session: nothing is remembered, labelled or recorded.
@@ -111,20 +114,37 @@ func (r *result) labelsOf(announced bool) []tool.Label {
 	return tool.Join(labels, nil)
 }
 
-// compare holds the result against the decision of its invocation. It reports false when no such call was decided.
-func (e *Enforcer) compare(r *result) bool {
+// compare holds the result against the decision of its invocation. It reports false when no such call of this tool was decided.
+func (e *Enforcer) compare(ctx context.Context, r *result) bool {
 	if r.req.InvocationID == "" {
 		return true
 	}
-	inv, known := e.seen.get(invocationKey(r.who.Tenant, r.req.SessionID, r.req.InvocationID))
-	if !known {
+	inv, known := e.seen.get(invocationKey(r.who, r.req.SessionID, r.req.InvocationID))
+	if !known || inv.tool != toolClaim(r.req.Tool) {
 		return false
 	}
 	if len(r.req.RanInput) > 0 {
 		ran, err := strictjson.Canonical(r.req.RanInput)
-		r.answer.ExecutedMismatch = err != nil || inv.accepted != "" && string(ran) != inv.accepted
+		r.answer.ExecutedMismatch = err != nil || string(ran) != e.runnable(ctx, r.who, inv)
 	}
 	return true
+}
+
+// runnable is the canonical form of the arguments that may run, or nothing: what was decided, or what a person approved since.
+func (e *Enforcer) runnable(ctx context.Context, who agent.Identity, inv invocation) string {
+	if inv.accepted != "" || inv.answer.Review == nil {
+		return inv.accepted
+	}
+	item, err := e.cfg.Desk.Get(ctx, who.Tenant, inv.answer.Review.ID)
+	if err != nil || item.State != queue.Approved && item.State != queue.Consumed {
+		return ""
+	}
+	input, _ := item.Approvable()
+	canonical, err := strictjson.Canonical(input)
+	if err != nil {
+		return ""
+	}
+	return string(canonical)
 }
 
 // rawText is what an untrusted result said, before cleaning: what was cut out of it must still be known as untrusted.
@@ -207,7 +227,7 @@ func (r *result) hide(b decision.Behavior, why string) {
 
 // askResult puts the cleaned result on the desk; it is delivered with the review once a person approves.
 func (e *Enforcer) askResult(ctx context.Context, r *result, out decision.Outcome) error {
-	content, err := json.Marshal(map[string]any{"result": r.answer.Result, "content": r.answer.Content}, json.Deterministic(true))
+	content, err := json.Marshal(map[string]any{"result": r.answer.Result, "content": r.answer.Content, "structured_content": r.answer.StructuredContent}, json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("enforce: cleaned result: %w", err)
 	}
@@ -258,7 +278,10 @@ func (e *Enforcer) withhold(ctx context.Context, s interface {
 	r.fill()
 	r.answer.NotChecked = []string{"secret", "pii", "injection", "markup", "hidden_text", "url", "size"}
 	r.hide(decision.Deny, "the content could not be cleaned, so it is withheld: "+why.Error())
-	return r.answer, e.recordResult(r, audit.ResultWithheld)
+	if err := e.recordResult(r, audit.ResultWithheld); err != nil {
+		return wire.ResultResponse{}, err
+	}
+	return r.answer, nil
 }
 
 func (e *Enforcer) recordResult(r *result, class audit.Class) error {
@@ -271,8 +294,8 @@ func (e *Enforcer) recordResult(r *result, class audit.Class) error {
 	}
 	if r.req.Result != nil {
 		ev.DurationMS, ev.WarningsCount = r.req.Result.Meta.DurationMS, len(r.req.Result.Warnings)
-		if r.req.Result.Error != nil {
-			ev.ErrorCode = r.req.Result.Error.Code
+		if told := r.cleaned.Envelope; told != nil && told.Error != nil {
+			ev.ErrorCode = told.Error.Code
 		}
 	}
 	if r.answer.Review != nil {

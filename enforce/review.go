@@ -73,7 +73,7 @@ func (e *Enforcer) reenter(ctx context.Context, who agent.Identity, req wire.Dec
 	if c.digest, err = e.digest(c, req.Input); err != nil {
 		return nil, err
 	}
-	c.origins = c.session.Trace(c.leaves, req.Tool.String(), func(p string) tool.Role { return e.cfg.Registry.Role(c.tool, p) })
+	c.origins = c.session.Trace(c.leaves, toolClaim(req.Tool), func(p string) tool.Role { return e.cfg.Registry.Role(c.tool, p) })
 	return c, nil
 }
 
@@ -110,7 +110,11 @@ func (e *Enforcer) stillHolds(ctx context.Context, c *call, definition, digest s
 	if c.digest != digest {
 		return ostiary.Errorf(ostiary.KindArgsMismatch, "the arguments are not the ones that were approved").WithFix("run exactly the approved arguments")
 	}
-	out, err := e.cfg.Decider.Decide(ctx, e.input(c))
+	in, err := e.input(c)
+	if err != nil {
+		return err
+	}
+	out, err := e.cfg.Decider.Decide(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -165,7 +169,7 @@ func (e *Enforcer) Message(ctx context.Context, who agent.Identity, id string, m
 // History returns a session's events in order. The log holds no secret, so neither does the history.
 func (e *Enforcer) History(ctx context.Context, who agent.Identity, id string) ([]tool.Label, []audit.Event, error) {
 	s, err := e.cfg.Sessions.Peek(ctx, who.Tenant, id)
-	if err != nil || who.Role == agent.RoleAgent && s.Agent() != who.Subject {
+	if err != nil || who.Role == agent.RoleAgent && s.Agent() != who.Subject || pinnedElsewhere(who, id) {
 		return nil, nil, ostiary.Wrap(ostiary.KindNotFound, err, "there is no such session")
 	}
 	events, err := e.cfg.Journal.Session(who.Tenant, id)
@@ -193,6 +197,6 @@ func (e *Enforcer) endorse(ctx context.Context, item queue.Item) error {
 	if err != nil {
 		return err
 	}
-	s.Endorse(leaves, item.Tool.String(), item.Provenance)
+	s.Endorse(leaves, toolClaim(item.Tool), item.Provenance)
 	return nil
 }

@@ -90,38 +90,39 @@ func (c *Cleaner) cleanJSON(ctx context.Context, scope *sanitize.Scope, doc json
 	return o.JSON, nil
 }
 
+// around is what an envelope holds beside its status and data; a model may read all of it.
+type around struct {
+	Warnings []string        `json:"warnings"`
+	Error    *tool.CallError `json:"error"`
+	Meta     tool.Meta       `json:"meta"`
+}
+
 func (c *Cleaner) cleanEnvelope(ctx context.Context, scope *sanitize.Scope, env tool.Envelope, opt sanitize.Options, out *Result) (*tool.Envelope, error) {
 	var err error
 	if len(env.Data) > 0 {
-		inner := opt
-		if env.Data, err = c.cleanData(ctx, scope, env.Data, inner, out); err != nil {
+		if env.Data, err = c.cleanJSON(ctx, scope, env.Data, "/data", opt, out); err != nil {
 			return nil, err
 		}
 	}
-	if env.Error == nil {
-		return &env, nil
-	}
-	told := *env.Error
-	for _, part := range []*string{&told.Message, &told.Detail, &told.Recovery} {
-		o, err := c.texts.Text(ctx, scope, *part, opt)
-		if err != nil {
-			return nil, err
-		}
-		out.add(o, "/error")
-		*part = o.Text
-	}
-	env.Error = &told
-	return &env, nil
-}
-
-// cleanData cleans an envelope's data, which may be a bare string.
-func (c *Cleaner) cleanData(ctx context.Context, scope *sanitize.Scope, data jsontext.Value, opt sanitize.Options, out *Result) (jsontext.Value, error) {
-	o, err := c.texts.JSON(ctx, scope, data, opt)
+	doc, err := json.Marshal(around{env.Warnings, env.Error, env.Meta})
 	if err != nil {
 		return nil, err
 	}
-	out.add(o, "/data")
-	return o.JSON, nil
+	opt.ContentType, opt.ReturnSummary = "", false
+	o, err := c.texts.JSON(ctx, scope, doc, opt)
+	if err != nil {
+		return nil, err
+	}
+	if !o.Truncated {
+		o.OriginalLength, o.ReturnedLength = 0, 0 // the lengths told are those of what was cut
+	}
+	out.add(o, "")
+	var told around
+	if err := json.Unmarshal(o.JSON, &told); err != nil {
+		return nil, err
+	}
+	env.Warnings, env.Error, env.Meta = told.Warnings, told.Error, told.Meta
+	return &env, nil
 }
 
 // add joins the outcome of one part; prefix is where it stands in the answer.

@@ -7,60 +7,86 @@ import (
 	"slices"
 	"strings"
 
+	"ostiary"
 	"ostiary/decision"
 	"ostiary/internal/strictjson"
 	"ostiary/tool"
 )
 
-// maxParsed bounds how many paths or hosts of one call policy sees; a call with more has them all in its arguments still.
-const maxParsed = 256
+// maxParsed bounds how many different paths or hosts of one call policy sees.
+const maxParsed = 1024
 
 // Arguments finds the paths and hosts that arguments name. Paths are absolute and clean, so that ".." cannot hide one; relative ones start
-// at cwd.
-func Arguments(leaves []strictjson.Leaf, role func(pointer string) tool.Role, cwd string) decision.Parsed {
-	p := decision.Parsed{Paths: []string{}, Hosts: []string{}}
+// at cwd. Arguments that name more than can be shown are refused as invalid_field, since one that is not shown could be a protected one;
+// arguments of role text are shown as far as there is room, for a document may hold any number of slashes.
+func Arguments(leaves []strictjson.Leaf, role func(pointer string) tool.Role, cwd string) (decision.Parsed, error) {
+	paths, hosts := words{}, words{}
+	home, _ := os.UserHomeDir() // without a home, ~ names nothing of ours
+	var documents []strictjson.Leaf
 	for _, leaf := range leaves {
-		if leaf.Kind != '"' {
-			continue
-		}
-		for _, word := range pathWords(leaf, role(leaf.Pointer)) {
-			p.Paths = append(p.Paths, absolute(word, cwd))
-		}
-		if u, err := url.Parse(leaf.Text); err == nil && u.Host != "" {
-			p.Hosts = append(p.Hosts, u.Hostname())
+		switch r := role(leaf.Pointer); {
+		case leaf.Kind != '"':
+		case r == tool.RoleText:
+			documents = append(documents, leaf)
+		default:
+			find(leaf, r, place{cwd, home}, paths, hosts)
+			if len(paths) > maxParsed || len(hosts) > maxParsed {
+				return decision.Parsed{}, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: leaf.Pointer, Msg: "the arguments name more paths or hosts than can be judged"}
+			}
 		}
 	}
-	p.Paths, p.Hosts = unique(p.Paths), unique(p.Hosts)
-	return p
+	for _, leaf := range documents {
+		find(leaf, tool.RoleText, place{cwd, home}, paths, hosts)
+	}
+	return decision.Parsed{Paths: paths.sorted(), Hosts: hosts.sorted()}, nil
 }
 
-func unique(words []string) []string {
-	slices.Sort(words)
-	words = slices.Compact(words)
-	return words[:min(len(words), maxParsed)]
+// place is where relative paths and ~ lead.
+type place struct{ cwd, home string }
+
+// words is a set that stops growing one past maxParsed.
+type words map[string]bool
+
+func (w words) add(word string) {
+	if len(w) <= maxParsed {
+		w[word] = true
+	}
 }
 
-// pathWords returns what may be a path in a string: all of it where the role says so, and its path-like words otherwise, since a shell
+func (w words) sorted() []string {
+	out := make([]string, 0, len(w))
+	for word := range w {
+		out = append(out, word)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// find takes in what may be a path or a host in a string: all of it where the role says so, and its telling words otherwise, since a shell
 // command, a patch or a free text can name one anywhere.
-func pathWords(leaf strictjson.Leaf, role tool.Role) []string {
-	words := strings.FieldsFunc(leaf.Text, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`;|&<>()=,:{}[]$", r) })
-	words = slices.DeleteFunc(words, func(w string) bool {
-		return !strings.ContainsRune(w, '/') && !strings.HasPrefix(w, ".") && !strings.HasPrefix(w, "~")
-	})
+func find(leaf strictjson.Leaf, role tool.Role, at place, paths, hosts words) {
+	text := strings.NewReplacer("${HOME}", "~", "$HOME", "~").Replace(leaf.Text)
 	if role == tool.RolePath {
-		words = append(words, leaf.Text)
+		paths.add(at.absolute(leaf.Text))
 	}
-	return words[:min(len(words), maxParsed)]
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`;|&<>()=,:{}[]$", r) }) {
+		if strings.ContainsRune(word, '/') || strings.HasPrefix(word, ".") || strings.HasPrefix(word, "~") {
+			paths.add(at.absolute(word))
+		}
+	}
+	for word := range strings.FieldsFuncSeq(leaf.Text, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`;|<>(){}[]", r) }) {
+		if u, err := url.Parse(word); err == nil && u.Host != "" {
+			hosts.add(strings.ToLower(u.Hostname()))
+		}
+	}
 }
 
-func absolute(path, cwd string) string {
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
-		if home, err := os.UserHomeDir(); err == nil {
-			path = home + rest
-		}
+func (at place) absolute(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && at.home != "" && (rest == "" || rest[0] == '/') {
+		path = at.home + rest
 	}
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(cwd, path)
+		path = filepath.Join(at.cwd, path)
 	}
 	return filepath.Clean(path)
 }
