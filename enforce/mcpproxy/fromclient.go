@@ -3,7 +3,6 @@ package mcpproxy
 import (
 	"errors"
 	"io"
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -29,9 +28,7 @@ func (p *proxy) fromClient(in io.Reader) {
 
 // onlyID is the id of a frame that cannot be read, when there is no doubt about it.
 func onlyID(frame []byte) jsontext.Value {
-	ids := skimIDs(frame)
-	slices.Sort(ids)
-	if ids = slices.Compact(ids); len(ids) == 1 {
+	if ids := skimIDs(frame); len(ids) == 1 {
 		return jsontext.Value(ids[0])
 	}
 	return nil

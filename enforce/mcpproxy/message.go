@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"regexp"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -152,7 +153,7 @@ func key(raw jsontext.Value) (string, error) {
 // lastID finds an id at the very end of a frame, where most servers write it.
 var lastID = regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]+)\s*\}\s*$`)
 
-// skimIDs lists what may be the ids of a frame that could not be read, so that whoever waits for it can be told.
+// skimIDs lists what may be the ids of a frame that could not be read, each once, so that whoever waits for it can be told.
 func skimIDs(frame []byte) []string {
 	var ids []string
 	add := func(raw []byte) {
@@ -180,7 +181,8 @@ func skimIDs(frame []byte) []string {
 	if m := lastID.FindSubmatch(frame); m != nil {
 		add(m[1])
 	}
-	return ids
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // marshal writes a value of our own types; raw JSON in it has been checked.

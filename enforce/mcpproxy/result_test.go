@@ -1,0 +1,192 @@
+package mcpproxy
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"ostiary/enforce/wire"
+)
+
+// Covers: A12, A15
+func TestResultsComeBackCleanAndTheRestOfTheFrameIsKept(t *testing.T) {
+	r := newRig(t, sidecarFuncs{}, nil)
+	r.send(`{"id":7,"method":"tools/call","params":{"name":"dirty"}}`)
+	want := `{"result":{"_meta":{"k":1.0},"content":[{"type":"text","text":"clean words"}],"structuredContent":{"t":"clean"},"isError":false,"x":"\u0041"},"jsonrpc":"2.0","id":7}`
+	if got := r.want(`"id":7`); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	r.send(`{"id":8,"method":"tools/call","params":{"name":"fails"}}`)
+	if got := r.want(`"id":8`); got != `{"jsonrpc":"2.0","id":8,"error":{"code":-32050,"message":"clean words","data":{"why":"clean"}}}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestAResultThatCannotBeCleanedIsWithheld(t *testing.T) {
+	for name, c := range map[string]struct {
+		result func(wire.ResultRequest) (wire.ResultResponse, error)
+		words  []string
+	}{
+		"no answer": {func(wire.ResultRequest) (wire.ResultResponse, error) {
+			return wire.ResultResponse{}, errors.New("gone")
+		}, []string{"withheld"}},
+		"deny": {func(wire.ResultRequest) (wire.ResultResponse, error) {
+			return wire.ResultResponse{Behavior: "deny", Reason: "no"}, nil
+		}, []string{"withheld", "no"}},
+		"ask": {func(wire.ResultRequest) (wire.ResultResponse, error) {
+			return wire.ResultResponse{Behavior: "ask", Review: &wire.Review{ID: "rev_9"}}, nil
+		}, []string{"withheld", "rev_9"}},
+		"no content": {func(wire.ResultRequest) (wire.ResultResponse, error) {
+			return wire.ResultResponse{Behavior: "allow"}, nil
+		}, []string{"withheld"}},
+		"no structured content": {func(q wire.ResultRequest) (wire.ResultResponse, error) {
+			return wire.ResultResponse{Behavior: "allow", Content: q.Content}, nil
+		}, []string{"withheld"}},
+		"panic": {func(wire.ResultRequest) (wire.ResultResponse, error) { panic("boom") }, []string{"withheld"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, sidecarFuncs{result: c.result}, nil)
+			r.send(`{"id":7,"method":"tools/call","params":{"name":"dirty"}}`)
+			got := r.want(append([]string{`"id":7`, `"isError":true`}, c.words...)...)
+			if strings.Contains(got, "dirty") {
+				t.Errorf("shown: %s", got)
+			}
+		})
+	}
+}
+
+func TestAnAnswerThatCannotBeReadIsWithheldAndTheCallEnds(t *testing.T) {
+	for _, name := range []string{"duplicate", "huge"} {
+		r := newRig(t, sidecarFuncs{}, nil)
+		r.send(`{"id":7,"method":"tools/call","params":{"name":"` + name + `"}}`)
+		if got := r.want(`"id":7`); !strings.Contains(got, "malformed_result") || len(got) > 1000 {
+			t.Errorf("%s: got %.300s", name, got)
+		}
+		r.send(call7)
+		r.want(`"id":7`, `r\u0061n`)
+	}
+}
+
+func TestAnswersThatNobodyWaitsForAreDropped(t *testing.T) {
+	r := newRig(t, held(nil), nil)
+	r.send(`{"id":"held","method":"tools/call","params":{"name":"x"}}`)
+	r.send(`{"id":7,"method":"tools/call","params":{"name":"unasked"}}`)
+	r.want(`"id":7`)
+	r.end()
+	for _, frame := range r.early {
+		if strings.Contains(string(frame), "dirty") {
+			t.Errorf("shown: %s", frame)
+		}
+	}
+	r.want(`"id":"held"`, "rev_1")
+}
+
+func TestRequestsOfTheServerPassAsTheyAre(t *testing.T) {
+	r := newRig(t, sidecarFuncs{}, nil)
+	r.send(`{"id":7,"method":"tools/call","params":{"name":"asks"}}`)
+	if got := r.want("sampling"); got != `{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{"odd" : 1.50}}` {
+		t.Errorf("got %s", got)
+	}
+	answer := `{"jsonrpc":"2.0", "id":"s1","result":{"text" : "x"}}`
+	r.send(answer)
+	if got := r.end(); !strings.HasSuffix(got, answer+"\n") {
+		t.Errorf("forwarded %q", got)
+	}
+}
+
+func TestAFrameOverTheLimitIsRefusedAndTheNextOneIsRead(t *testing.T) {
+	r := newRig(t, sidecarFuncs{}, nil)
+	r.send(`{"id":3,"method":"tools/call","params":{"name":"free","arguments":{"a":"` + strings.Repeat("x", MaxFrame) + `"}}}`)
+	r.want("-32600", "16 MiB")
+	r.send(call7)
+	r.want(`"id":7`)
+	if got := r.end(); got != call7+"\n" {
+		t.Errorf("forwarded %.300q", got)
+	}
+}
+
+func TestTheEndOfTheServerIsToldToWhoeverWaitsAndItsExitCodeIsPassed(t *testing.T) {
+	r := newRig(t, sidecarFuncs{}, nil)
+	r.send(`{"id":1,"method":"tools/call","params":{"name":"hangs"}}`)
+	r.send(`{"id":2,"method":"prompts/list","params":{"name":"hangs"}}`)
+	r.send(`{"id":3,"method":"tools/call","params":{"name":"dies"}}`)
+	<-r.doneAfter()
+	r.want(`"id":1`, `"isError":true`, "upstream_error")
+	r.want(`"id":2`, "-32603", "upstream_error")
+	r.want(`"id":3`, `"isError":true`, "upstream_error")
+	if r.code != 7 {
+		t.Errorf("exit code %d", r.code)
+	}
+}
+
+func TestToldToStopTheProxyStopsTheServerAndEndsWell(t *testing.T) {
+	r := newRig(t, held(nil), nil)
+	r.send(`{"id":1,"method":"tools/call","params":{"name":"x"}}`)
+	r.send(`{"id":2,"method":"ping"}`)
+	r.want(`"id":2}`)
+	r.stop()
+	r.want(`"id":1`, `"isError":true`)
+	<-r.doneAfter()
+	if r.code != 0 {
+		t.Errorf("exit code %d", r.code)
+	}
+}
+
+func TestAServerThatCannotBeStartedIsSaid(t *testing.T) {
+	_, err := Run(t.Context(), Config{Command: []string{"/nonexistent"}, Sidecar: sidecarFuncs{}, Session: "s"})
+	if err == nil || !strings.Contains(err.Error(), "cannot be started") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Run(t.Context(), Config{}); err == nil || !strings.Contains(err.Error(), "Sidecar is required") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// doneAfter reads on until the proxy has ended, so that it is not kept by its own output.
+func (r *rig) doneAfter() <-chan struct{} {
+	for {
+		frame, err := r.out.next()
+		if err != nil {
+			return r.done
+		}
+		r.early = append(r.early, frame)
+	}
+}
+
+// What the reader takes as one message, it can take apart: replacing a member leaves the bytes around it, and the outcome reads again.
+func FuzzReadAndRewrite(f *testing.F) {
+	for _, s := range []string{
+		call7, `{"id":1,"method":"tools/call","params":{"name":"x"}}`, `{"id":1,"result":{"content":[]}}`, `{"a":1,"a":2}`, `[]`, `{"id":"\ud800"}`,
+		`{"id":1,"method":"tools/call","params":{}}`, "{\"id\":1,\"method\":\"\xff\"}", `{"id":1e400,"method":"x"} x`, ` { "params" : { "arguments" : 1 } , "id" : 2 , "method":"x" } `,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		skimIDs(frame)
+		m, err := read(frame)
+		if err != nil {
+			return
+		}
+		params, err := m.child("params")
+		if err != nil {
+			return
+		}
+		out := params.with("arguments", []byte(`{"new":1}`))
+		again, err := read(out)
+		if err != nil {
+			t.Fatalf("%q became %q: %v", frame, out, err)
+		}
+		if again.method != m.method || again.id != m.id {
+			t.Fatalf("%q became another message: %q", frame, out)
+		}
+		edited, err := again.child("params")
+		if err != nil || string(edited.raw("arguments")) != `{"new":1}` {
+			t.Fatalf("%q became %q: %v", frame, out, err)
+		}
+		name, ok := params.text("name")
+		name2, ok2 := edited.text("name")
+		if name != name2 || ok != ok2 {
+			t.Fatalf("the tool of %q changed in %q", frame, out)
+		}
+	})
+}
