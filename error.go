@@ -33,6 +33,7 @@ const (
 	KindForbiddenHost Kind = "forbidden_host"
 	KindCrossOrigin   Kind = "cross_origin"
 	KindNotFound      Kind = "not_found"
+	KindMethod        Kind = "method_not_allowed"
 	KindConflict      Kind = "conflict"
 	KindTooManyTries  Kind = "too_many_attempts"
 	KindIdempotency   Kind = "idempotency_key_reused"

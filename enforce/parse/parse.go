@@ -74,7 +74,7 @@ func find(leaf strictjson.Leaf, role tool.Role, at place, paths, hosts words) {
 			paths.add(at.absolute(word))
 		}
 	}
-	for word := range strings.FieldsFuncSeq(leaf.Text, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`;|<>(){}[]", r) }) {
+	for word := range strings.FieldsFuncSeq(leaf.Text, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`;|<>(){}", r) }) {
 		if u, err := url.Parse(word); err == nil && u.Host != "" {
 			hosts.add(strings.ToLower(u.Hostname()))
 		}

@@ -13,7 +13,7 @@ var statuses = map[ostiary.Kind]int{
 	ostiary.KindTooDeep: 400, ostiary.KindTooManyKeys: 400, ostiary.KindTooLarge: 413, ostiary.KindUnsupportedMedia: 415,
 
 	ostiary.KindUnauthorized: 401, ostiary.KindRole: 403, ostiary.KindWrongSession: 403, ostiary.KindForbiddenHost: 403,
-	ostiary.KindCrossOrigin: 403, ostiary.KindNotFound: 404, ostiary.KindConflict: 409, ostiary.KindTooManyTries: 429, ostiary.KindIdempotency: 422,
+	ostiary.KindCrossOrigin: 403, ostiary.KindNotFound: 404, ostiary.KindMethod: 405, ostiary.KindConflict: 409, ostiary.KindTooManyTries: 429, ostiary.KindIdempotency: 422,
 
 	ostiary.KindSelfApproval: 403, ostiary.KindSamePerson: 403, ostiary.KindAlreadyDecided: 409, ostiary.KindStaleVersion: 409,
 	ostiary.KindReviewExpired: 410, ostiary.KindEditDenied: 422, ostiary.KindLeased: 423, ostiary.KindViewIncomplete: 428,
