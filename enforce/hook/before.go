@@ -125,9 +125,13 @@ func blocked(d wire.Decision) string {
 		}
 		return b.String()
 	}
-	fmt.Fprintf(&b, "Ostiary denied this call: %s.", strings.TrimSuffix(worded(d.Reason), "."))
+	why := strings.TrimSuffix(strings.TrimSpace(d.Reason), ".")
+	if why == "" {
+		why = "no reason was given"
+	}
+	fmt.Fprintf(&b, "Ostiary denied this call: %s.", why)
 	for _, c := range d.ContentBlocks {
-		fmt.Fprintf(&b, " The reviewer says: %s", c.Text)
+		fmt.Fprintf(&b, " The reviewer says: %q.", c.Text)
 	}
 	if len(d.RuleRefs) > 0 {
 		fmt.Fprintf(&b, " Rules: %s.", strings.Join(d.RuleRefs, ", "))

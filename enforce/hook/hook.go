@@ -65,8 +65,8 @@ func answer(ctx context.Context, cfg Config, d dialect) reply {
 	done := make(chan reply, 1)
 	go func() {
 		defer func() {
-			if p := recover(); p != nil {
-				done <- d.broken(fmt.Sprintf("Ostiary failed while it judged this call (%v), so the call is blocked.", p))
+			if recover() != nil {
+				done <- d.broken("Ostiary failed while it judged this call, so the call is blocked.")
 			}
 		}()
 		done <- dispatch(ctx, cfg, d)

@@ -100,6 +100,9 @@ func refused(d wire.Decision) refusal {
 		r.review = d.Review.ID
 	}
 	why := strings.TrimSuffix(strings.TrimSpace(d.Reason), ".")
+	if why == "" {
+		why = "no reason was given"
+	}
 	switch {
 	case d.Behavior == "ask":
 		r.text = fmt.Sprintf("Ostiary is holding this call for a person: %s. Nobody has ruled yet on review %s. "+
@@ -117,7 +120,7 @@ func refused(d wire.Decision) refusal {
 	default:
 		r.text = fmt.Sprintf("Ostiary denied this call (%s): %s.", r.kind, why)
 		for _, c := range d.ContentBlocks {
-			r.text += " The reviewer says: " + c.Text
+			r.text += fmt.Sprintf(" The reviewer says: %q.", c.Text)
 		}
 		r.text += " Do not repeat it or work around it; choose another way or ask the user."
 	}
