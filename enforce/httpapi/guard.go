@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,7 +84,6 @@ func (s *Server) identify(c *gin.Context) (agent.Identity, error) {
 	uid, socket := c.Request.Context().Value(peerKey).(int)
 	switch {
 	case !socket:
-		c.Header("WWW-Authenticate", `Bearer realm="ostiary"`)
 		return agent.Identity{}, ostiary.Errorf(ostiary.KindUnauthorized, "a bearer token is missing").
 			WithFix("send Authorization: Bearer <token>; the token file's path is printed by sidecar serve")
 	case uid != ownUID():
@@ -109,5 +107,9 @@ func who(c *gin.Context) agent.Identity {
 }
 
 func (s *Server) noRoute(c *gin.Context) {
-	s.fail(c, ostiary.Errorf(ostiary.KindNotFound, "there is no %s %s", c.Request.Method, http.StatusText(http.StatusNotFound)))
+	s.fail(c, ostiary.Errorf(ostiary.KindNotFound, "there is no such route"))
+}
+
+func (s *Server) noMethod(c *gin.Context) {
+	s.fail(c, ostiary.Errorf(ostiary.KindMethod, "this route does not take %s", c.Request.Method))
 }

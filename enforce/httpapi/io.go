@@ -73,8 +73,11 @@ func (s *Server) fail(c *gin.Context, err error) {
 	if p.Status >= http.StatusInternalServerError {
 		s.cfg.Log.Error("request failed", "request_id", id, "kind", p.Kind, "cause", err)
 	}
-	if ostiary.Kind(p.Kind) == ostiary.KindShuttingDown {
+	switch ostiary.Kind(p.Kind) {
+	case ostiary.KindShuttingDown:
 		c.Header("Retry-After", "2")
+	case ostiary.KindUnauthorized:
+		c.Header("WWW-Authenticate", `Bearer realm="ostiary"`)
 	}
 	body, marshalErr := json.Marshal(p)
 	if marshalErr != nil {

@@ -45,12 +45,18 @@ func (s *Server) review(c *gin.Context) {
 	s.answerWait(c, d, err, wait > 0)
 }
 
-// answerWait answers a request that waited for a review; one that is cut short by a shutdown is told so, and its review stays open.
+// answerWait writes a decision. A request that a shutdown has cut short is told so: its review stays open, and the agent may ask again.
 func (s *Server) answerWait(c *gin.Context, d wire.Decision, err error, waited bool) {
-	if err == nil && waited && s.isDraining() && d.Behavior == decision.Ask.String() {
-		err = ostiary.Errorf(ostiary.KindShuttingDown, "the sidecar is shutting down; the review stays open").WithFix("send the same request again in a moment")
+	c.Set(volatileKey, d.Source == decision.SourceError)
+	ours := err != nil && wire.Status(ostiary.KindOf(err)) >= http.StatusInternalServerError
+	if s.isDraining() && (ours || d.Source == decision.SourceError || waited && d.Behavior == decision.Ask.String()) {
+		err = shuttingDown()
 	}
 	s.answer(c, d, err)
+}
+
+func shuttingDown() *ostiary.Error {
+	return ostiary.Errorf(ostiary.KindShuttingDown, "the sidecar is shutting down; the review stays open").WithFix("send the same request again in a moment")
 }
 
 // readWait reads a duration such as 25s, or a bare number of seconds.
@@ -106,6 +112,7 @@ func (s *Server) reviewEvents(c *gin.Context) {
 	}
 	c.Header("Content-Type", "text/event-stream")
 	c.Status(http.StatusOK)
+	c.Writer.Flush() // the client knows that it is heard, even when there is nothing new
 	for {
 		if d.Review.State != seen {
 			if !s.event(c, d) {

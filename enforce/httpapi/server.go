@@ -70,6 +70,7 @@ type Server struct {
 	cfg      Config
 	engine   *gin.Engine
 	draining chan struct{}
+	answers  *answers
 }
 
 // New returns a Server, or an error that names every missing part.
@@ -89,7 +90,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{cfg: cfg, draining: make(chan struct{})}
+	s := &Server{cfg: cfg, draining: make(chan struct{}), answers: newAnswers()}
 	return s, s.routes()
 }
 
@@ -103,12 +104,13 @@ func (s *Server) routes() error {
 	gin.SetMode(gin.ReleaseMode)
 	s.engine = gin.New()
 	s.engine.HandleMethodNotAllowed = true
+	s.engine.UseRawPath = true // a tool's name may hold an escaped solidus
 	if err := s.engine.SetTrustedProxies(nil); err != nil {
 		return fmt.Errorf("httpapi: %w", err)
 	}
 	s.engine.Use(s.observe, s.guard)
 	s.engine.NoRoute(s.noRoute)
-	s.engine.NoMethod(s.noRoute)
+	s.engine.NoMethod(s.noMethod)
 
 	open := s.engine.Group("")
 	open.GET("/healthz", s.health)
@@ -116,12 +118,12 @@ func (s *Server) routes() error {
 	open.GET("/.well-known/jwks.json", s.jwks)
 
 	v1 := s.engine.Group("/v1", s.authenticate)
-	v1.POST("/decisions", s.decide)
+	v1.POST("/decisions", s.idempotent(maxBody), s.decide)
 	v1.GET("/reviews/:id", s.review)
 	v1.GET("/reviews/:id/events", s.reviewEvents)
 	v1.POST("/reviews/:id/cancel", s.cancelReview)
 	v1.POST("/permits/redeem", s.redeem)
-	v1.POST("/results", s.result)
+	v1.POST("/results", s.idempotent(maxResult), s.result)
 	v1.POST("/sanitize", s.sanitize)
 	v1.POST("/sessions/:id/messages", s.message)
 	v1.GET("/sessions/:id/history", s.history)

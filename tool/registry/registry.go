@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"embed"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,7 +45,10 @@ type Registry struct {
 	store   Store
 	shipped map[tool.Name]tool.Resolved
 	files   map[tool.Name]tool.Resolved
-	cache   sync.Map // tenant and name → tool.Resolved, of stored declarations and of names that have none
+	cache   sync.Map // tenant and name → tool.Resolved, of stored declarations
+
+	mu      sync.Mutex // orders what is read into the cache against changes, so that an old declaration cannot come back
+	changes int
 	absent  atomic.Int64
 	schemas sync.Map // schema text → *contract
 }
@@ -182,6 +186,9 @@ func (r *Registry) stored(ctx context.Context, tenant string, name tool.Name) (t
 	if hit, ok := r.cache.Load(key); ok {
 		return hit.(tool.Resolved), nil //nolint:forcetypeassert // only Resolved goes in
 	}
+	r.mu.Lock()
+	before := r.changes
+	r.mu.Unlock()
 	raw, err := r.store.Get(ctx, tenant, name)
 	if errors.Is(err, ErrNotFound) {
 		if r.absent.Add(1) <= maxAbsent {
@@ -198,10 +205,15 @@ func (r *Registry) stored(ctx context.Context, tenant string, name tool.Name) (t
 		return tool.Resolved{}, err
 	}
 	resolved, err := resolve(d, tool.FromOperator)
-	if err == nil {
+	if err != nil {
+		return resolved, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.changes == before {
 		r.cache.Store(key, resolved)
 	}
-	return resolved, err
+	return resolved, nil
 }
 
 // Put stores a declaration as the operator's word.
@@ -224,7 +236,7 @@ func (r *Registry) Put(ctx context.Context, tenant string, name tool.Name, raw [
 	if err := r.store.Put(ctx, tenant, name, doc); err != nil {
 		return tool.Resolved{}, err
 	}
-	r.cache.Store(tenant+"\x00"+name.Namespace+"\x00"+name.Name, resolved)
+	r.changed(tenant, name)
 	return resolved, nil
 }
 
@@ -234,14 +246,25 @@ func (r *Registry) Delete(ctx context.Context, tenant string, name tool.Name) er
 	if errors.Is(err, ErrNotFound) {
 		return ostiary.Wrap(ostiary.KindNotFound, err, "there is no such declaration")
 	}
-	r.cache.Delete(tenant + "\x00" + name.Namespace + "\x00" + name.Name)
+	r.changed(tenant, name)
 	return err
+}
+
+// changed makes the next Resolve read the declaration anew.
+func (r *Registry) changed(tenant string, name tool.Name) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changes++
+	r.cache.Delete(tenant + "\x00" + name.Namespace + "\x00" + name.Name)
 }
 
 // List returns declarations that came through the API, in the order of their names; cursor is the last name of the page before.
 func (r *Registry) List(ctx context.Context, tenant, cursor string, limit int) ([]tool.Declaration, string, error) {
-	ns, name, _ := strings.Cut(cursor, "\x00")
-	docs, err := r.store.List(ctx, tenant, tool.Name{Namespace: ns, Name: name}, limit+1)
+	after, err := readCursor(cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	docs, err := r.store.List(ctx, tenant, after, limit+1)
 	if err != nil {
 		return nil, "", err
 	}
@@ -257,5 +280,22 @@ func (r *Registry) List(ctx context.Context, tenant, cursor string, limit int) (
 		return out, "", nil
 	}
 	last := out[len(out)-1]
-	return out, last.Namespace + "\x00" + last.Name, nil
+	return out, writeCursor(last.ID()), nil
+}
+
+// writeCursor names a place in the list, in characters that need no escape in a URL.
+func writeCursor(n tool.Name) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(n.Namespace + "\x00" + n.Name))
+}
+
+func readCursor(cursor string) (tool.Name, error) {
+	if cursor == "" {
+		return tool.Name{}, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	namespace, name, whole := strings.Cut(string(raw), "\x00")
+	if err != nil || !whole {
+		return tool.Name{}, ostiary.Wrap(ostiary.KindInvalidField, err, "cursor is not one that a list gave").WithFix("send next_cursor of the page before, or none")
+	}
+	return tool.Name{Namespace: namespace, Name: name}, nil
 }
