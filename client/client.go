@@ -59,7 +59,8 @@ func New(cfg Config) (*Client, error) {
 		MaxIdleConnsPerHost: 8,
 		IdleConnTimeout:     time.Minute,
 	}
-	c := &Client{cfg: cfg, http: &http.Client{Transport: transport}}
+	asIs := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the sidecar never redirects
+	c := &Client{cfg: cfg, http: &http.Client{Transport: transport, CheckRedirect: asIs}}
 	if cfg.Token != "" {
 		c.token.Store(&cfg.Token)
 	}

@@ -119,7 +119,8 @@ func newRig(t *testing.T, s Sidecar, change func(*Config)) *rig {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &rig{t: t, in: inW, out: newFrames(out, 2*MaxFrame), log: log, notes: &syncBuffer{}, stop: cancel, done: make(chan struct{})}
 	cfg := Config{
-		Command: []string{"env", fakeServer + "=" + log, self}, Sidecar: s, Session: "s-1", Name: "fake", Hold: time.Minute,
+		// A binary built with the race detector otherwise sleeps for a second before it ends.
+		Command: []string{"env", "GORACE=atexit_sleep_ms=0", fakeServer + "=" + log, self}, Sidecar: s, Session: "s-1", Name: "fake", Hold: time.Minute,
 		In: in, Out: outW, Err: r.notes,
 	}
 	if change != nil {
