@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-viper/mapstructure/v2"
 	yaml "github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/env/v2"
@@ -25,6 +28,8 @@ const (
 
 // Config is every setting, by its key in the file; OSTIARY_CAPS__PER_SESSION sets caps.per_session.
 type Config struct {
+	// File is the configuration file that was read; empty when there was none. It is no setting.
+	File string `koanf:"-"`
 	// Data is the directory of the state, keys and tokens. Defaults to $XDG_STATE_HOME/ostiary.
 	Data string `koanf:"data"`
 	// Listen is the agents' address. Defaults to 127.0.0.1:7070; port 0 picks a free one.
@@ -83,29 +88,42 @@ const prefix = "OSTIARY_"
 // notSettings are variables of the environment that other parts read: clients find the sidecar by them, and test builds bend time with them.
 var notSettings = map[string]bool{"OSTIARY_TOKEN": true, "OSTIARY_CLOCK_OFFSET": true, "OSTIARY_FAILPOINTS": true}
 
+// foreign are prefixes of variables that test harnesses around us set.
+var foreign = []string{"OSTIARY_TEST_", "OSTIARY_LIVE_"}
+
+// setting turns a variable into a key and a value; "" for one that is no setting. Members of baseline are JSON, since their types differ.
+func setting(name, value string) (string, any) {
+	if notSettings[name] || slices.ContainsFunc(foreign, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		return "", nil
+	}
+	key := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, prefix)), "__", ".")
+	var v any
+	if strings.HasPrefix(key, "baseline.") && json.Unmarshal([]byte(value), &v) == nil {
+		return key, v
+	}
+	return key, value
+}
+
 // Load reads the file at path (empty: the default place, which may be absent), the environment, and what override sets.
 func Load(path string, environ []string, override func(*Config)) (Config, error) {
 	k := koanf.New(".")
-	if err := loadFile(k, path); err != nil {
+	path, err := loadFile(k, path)
+	if err != nil {
 		return Config{}, err
 	}
-	err := k.Load(env.Provider(".", env.Opt{Prefix: prefix, EnvironFunc: func() []string { return environ }, TransformFunc: func(key, value string) (string, any) {
-		if notSettings[key] {
-			return "", nil
-		}
-		return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(key, prefix)), "__", "."), value
-	}}), nil)
+	err = k.Load(env.Provider(".", env.Opt{Prefix: prefix, EnvironFunc: func() []string { return environ }, TransformFunc: setting}), nil)
 	if err != nil {
 		return Config{}, invalid(err, "the environment cannot be read")
 	}
 	cfg := Config{Listen: "127.0.0.1:7070", Console: "127.0.0.1:7071", Posture: Strict, Audit: Audit{Sync: "group"}}
 	err = k.UnmarshalWithConf("", &cfg, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
 		ErrorUnused: true, WeaklyTypedInput: true, Result: &cfg, TagName: "koanf",
-		DecodeHook: mapstructure.StringToTimeDurationHookFunc(),
+		DecodeHook: mapstructure.ComposeDecodeHookFunc(refuseBareDuration, mapstructure.StringToTimeDurationHookFunc()),
 	}})
 	if err != nil {
 		return Config{}, invalid(err, "a setting is unknown or has the wrong type: "+oneLine(err))
 	}
+	cfg.File = path
 	override(&cfg)
 	if err := cfg.complete(); err != nil {
 		return Config{}, err
@@ -113,20 +131,32 @@ func Load(path string, environ []string, override func(*Config)) (Config, error)
 	return cfg, nil
 }
 
-func loadFile(k *koanf.Koanf, path string) error {
+// loadFile reads the file and returns its path, or "" when the default one is absent.
+// refuseBareDuration refuses a number without a unit: 30 would be 30 nanoseconds, and a veto as good as none.
+func refuseBareDuration(from, to reflect.Type, value any) (any, error) {
+	if to == reflect.TypeFor[time.Duration]() && from != to && from.Kind() != reflect.String && fmt.Sprint(value) != "0" {
+		return nil, fmt.Errorf("%v has no unit; write a duration such as 30m", value)
+	}
+	return value, nil
+}
+
+func loadFile(k *koanf.Koanf, path string) (string, error) {
 	given := path != ""
 	if !given {
 		dir, err := os.UserConfigDir()
 		if err != nil {
-			return nil //nolint:nilerr // without a home there is no default file
+			return "", nil //nolint:nilerr // without a home there is no default file
 		}
 		path = filepath.Join(dir, "ostiary", "config.yaml")
 	}
 	err := k.Load(file.Provider(path), yaml.Parser())
-	if err == nil || !given && errors.Is(err, os.ErrNotExist) {
-		return nil
+	if !given && errors.Is(err, os.ErrNotExist) {
+		return "", nil
 	}
-	return invalid(err, "the configuration file "+path+" cannot be read: "+oneLine(err))
+	if err == nil {
+		return path, nil
+	}
+	return "", invalid(err, "the configuration file "+path+" cannot be read: "+oneLine(err))
 }
 
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
@@ -150,6 +180,9 @@ func (c *Config) complete() error {
 	}
 	if c.Posture != Strict && c.Posture != Balanced {
 		faults = append(faults, fmt.Sprintf("posture is %q, want strict or balanced", c.Posture))
+	}
+	if mode := c.Baseline["sink_mode"]; c.Posture == Balanced && mode != nil && mode != "provenance" {
+		faults = append(faults, fmt.Sprintf("posture is balanced and baseline.sink_mode is %v; leave one of them out", mode))
 	}
 	if c.Audit.Sync != "group" && c.Audit.Sync != "always" {
 		faults = append(faults, fmt.Sprintf("audit.sync is %q, want group or always", c.Audit.Sync))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -41,6 +42,14 @@ type write struct {
 
 // Open opens or creates the file at path (mode 0600, WAL, synchronous=FULL) and brings its schema up to date.
 func Open(ctx context.Context, path string) (*DB, error) {
+	// The driver would make the file, and the two beside it that take after it, readable by others.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("localdb: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return nil, fmt.Errorf("localdb: %w", err)
+	}
 	dsn := "file:" + path + "?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"
 	writer, err := sql.Open("sqlite", dsn+"&_txlock=immediate")
 	if err != nil {
@@ -119,7 +128,12 @@ func (d *DB) Write(ctx context.Context, fn func(*sql.Tx) error) error {
 	case err := <-w.done:
 		return err
 	case <-d.done:
-		return ErrClosed
+		select {
+		case err := <-w.done: // the last group was still written
+			return err
+		default:
+			return ErrClosed
+		}
 	}
 }
 
