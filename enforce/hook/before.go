@@ -16,7 +16,7 @@ import (
 func (r run) before(ctx context.Context) reply {
 	d, err := r.decide(ctx)
 	if err != nil {
-		return r.dialect.broken("Ostiary blocked this call: " + said(err))
+		return r.dialect.broken("Ostiary blocked this call: " + said(err) + pending(d))
 	}
 	switch d.Behavior {
 	case "passthrough":
@@ -35,7 +35,8 @@ func (r run) before(ctx context.Context) reply {
 func (r run) permission(ctx context.Context) reply {
 	d, err := r.decide(ctx)
 	if err != nil {
-		return blocking(r.dialect.refuse("Ostiary blocked this call: "+said(err)), "Ostiary blocked this call: "+said(err))
+		why := "Ostiary blocked this call: " + said(err) + pending(d)
+		return blocking(r.dialect.refuse(why), why)
 	}
 	switch d.Behavior {
 	case "passthrough":
@@ -86,6 +87,14 @@ func (r run) decide(ctx context.Context) (wire.Decision, error) {
 		return d, ostiary.Errorf(ostiary.KindInternal, "the obligations %v cannot be carried out by a hook", d.Obligations)
 	}
 	return d, nil
+}
+
+// pending names the review that stays open when a failure ends the wait for it.
+func pending(d wire.Decision) string {
+	if d.Review == nil {
+		return ""
+	}
+	return " Review " + d.Review.ID + " stays open: repeat exactly the same call later."
 }
 
 // pollEvery bounds one request that waits for a ruling.

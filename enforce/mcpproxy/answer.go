@@ -93,6 +93,15 @@ func failed(err error) refusal {
 	return refusal{text: text, behavior: "deny", kind: string(p.Kind)}
 }
 
+// pending adds the review that stays open when a failure ends the wait for it.
+func (r refusal) pending(d wire.Decision) refusal {
+	if d.Review != nil {
+		r.review = d.Review.ID
+		r.text += " Review " + r.review + " stays open: repeat exactly the same call later."
+	}
+	return r
+}
+
 // refused is the refusal of a decided call: why, and what the agent can do.
 func refused(d wire.Decision) refusal {
 	r := refusal{behavior: d.Behavior, kind: kindOf(d), decision: d.DecisionID}

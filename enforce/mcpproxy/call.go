@@ -104,7 +104,7 @@ func (p *proxy) judge(ctx context.Context, c *call) (frame []byte, no *refusal) 
 	}()
 	d, err := p.decide(ctx, c)
 	if err != nil {
-		return nil, new(failed(err))
+		return nil, new(failed(err).pending(d))
 	}
 	if d.Behavior != "allow" {
 		return nil, new(refused(d))
@@ -153,11 +153,13 @@ func (p *proxy) hold(ctx context.Context, c *call, ask wire.Decision) (wire.Deci
 		}
 		p.report(c, n, ask.Review.ID)
 		d, err := p.Sidecar.Review(ctx, ask.Review.ID, min(left, pollEvery))
-		if err != nil && ctx.Err() != nil {
+		switch {
+		case err != nil && ctx.Err() != nil:
 			return ask, nil
-		}
-		if err != nil || d.Behavior != "ask" {
-			return d, err
+		case err != nil:
+			return ask, err
+		case d.Behavior != "ask":
+			return d, nil
 		}
 	}
 }

@@ -31,10 +31,11 @@ func newFrames(r io.Reader, limit int) *frames {
 func (f *frames) next() ([]byte, error) {
 	for {
 		frame, err := f.line()
-		if len(bytes.TrimSpace(frame)) > 0 || err != nil && err != errTooLong {
-			if err == io.EOF && len(bytes.TrimSpace(frame)) > 0 {
-				err = nil
-			}
+		blank := len(bytes.TrimSpace(frame)) == 0
+		switch {
+		case err == io.EOF && !blank:
+			return frame, nil
+		case err != nil || !blank:
 			return frame, err
 		}
 	}
@@ -48,7 +49,7 @@ func (f *frames) line() ([]byte, error) {
 		switch {
 		case long:
 			tail = lastOf(append(tail, part...))
-		case len(frame)+len(part) > f.limit+1:
+		case len(frame)+len(bytes.TrimSuffix(part, []byte("\n"))) > f.limit:
 			long, tail = true, lastOf(append(lastOf(frame), part...))
 			frame = bytes.Clone(frame[:min(kept, len(frame))])
 		default:

@@ -1,7 +1,9 @@
 package mcpproxy
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -187,6 +189,36 @@ func FuzzReadAndRewrite(f *testing.F) {
 		name2, ok2 := edited.text("name")
 		if name != name2 || ok != ok2 {
 			t.Fatalf("the tool of %q changed in %q", frame, out)
+		}
+	})
+}
+
+// Every byte between two newlines arrives in its own frame, and a frame over the limit loses neither the next one nor its own ends.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte("a\n\nb\r\n"), 4)
+	f.Add([]byte("aaaaaaaa\nb"), 3)
+	f.Add([]byte("\n \n"), 1)
+	f.Fuzz(func(t *testing.T, stream []byte, limit int) {
+		if limit < 1 || limit > 1<<16 {
+			return
+		}
+		r := newFrames(bytes.NewReader(stream), limit)
+		for _, want := range bytes.Split(stream, []byte("\n")) {
+			if len(bytes.TrimSpace(want)) == 0 && len(want) <= limit {
+				continue
+			}
+			got, err := r.next()
+			switch {
+			case len(want) <= limit && (err != nil || !bytes.Equal(got, want)):
+				t.Fatalf("got %q, %v; want %q", got, err, want)
+			case len(want) > limit && err != errTooLong:
+				t.Fatalf("%d bytes over %d: %v", len(want), limit, err)
+			case len(got) > max(limit, 2*kept):
+				t.Fatalf("kept %d bytes", len(got))
+			}
+		}
+		if rest, err := r.next(); err != io.EOF {
+			t.Fatalf("got %q, %v at the end", rest, err)
 		}
 	})
 }
