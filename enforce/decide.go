@@ -13,6 +13,7 @@ import (
 	"ostiary/agent"
 	"ostiary/agent/session"
 	"ostiary/decision"
+	"ostiary/enforce/seen"
 	"ostiary/enforce/wire"
 	"ostiary/internal/strictjson"
 	"ostiary/queue"
@@ -105,15 +106,15 @@ func (e *Enforcer) intake(who agent.Identity, req wire.DecisionRequest) (*call, 
 // repeated answers an invocation that was decided before: the same arguments get the same answer, other arguments are a conflict. An ask
 // is not repeated but looked up again, since a person may have ruled meanwhile.
 func (e *Enforcer) repeated(c *call) (wire.Decision, bool, error) {
-	known, found := e.seen.get(invocationKey(c.who, c.req.SessionID, c.req.InvocationID))
+	known, found := e.seen.Get(seen.Key(c.who, c.req.SessionID, c.req.InvocationID))
 	if !found || pinnedElsewhere(c.who, c.req.SessionID) {
 		return wire.Decision{}, false, nil
 	}
-	if known.tool != toolClaim(c.req.Tool) || known.digest != tool.BytesDigest([]byte(c.canonical)) {
+	if known.Tool != toolClaim(c.req.Tool) || known.Digest != tool.BytesDigest([]byte(c.canonical)) {
 		return wire.Decision{}, false, ostiary.Errorf(ostiary.KindConflict, "this invocation_id was used for another call").WithFix("use a new invocation_id for every call")
 	}
-	settled := known.answer.Behavior != decision.Ask.String() && known.answer.Review == nil && known.answer.Source != decision.SourceError
-	return known.answer, settled, nil
+	settled := known.Answer.Behavior != decision.Ask.String() && known.Answer.Review == nil && known.Answer.Source != decision.SourceError
+	return known.Answer, settled, nil
 }
 
 // judge fills in the decision: session, declaration, contract, facts, policy, and the person whom policy asks for.
@@ -193,16 +194,16 @@ func (e *Enforcer) restamp(c *call, d decision.Decision) decision.Decision {
 
 // remember keeps the answer for repeats of the invocation, and what may run for the check of its result.
 func (e *Enforcer) remember(c *call, answer wire.Decision) {
-	inv := invocation{digest: tool.BytesDigest([]byte(c.canonical)), tool: toolClaim(c.req.Tool), answer: answer}
+	inv := seen.Call{Digest: tool.BytesDigest([]byte(c.canonical)), Tool: toolClaim(c.req.Tool), Answer: answer}
 	if c.decision.Behavior >= decision.Allow {
-		inv.accepted = c.canonical
+		inv.Accepted = c.canonical
 		if len(c.decision.UpdatedInput) > 0 {
 			if edited, err := strictjson.Canonical(c.decision.UpdatedInput); err == nil {
-				inv.accepted = string(edited)
+				inv.Accepted = string(edited)
 			}
 		}
 	}
-	e.seen.put(invocationKey(c.who, c.req.SessionID, c.req.InvocationID), inv)
+	e.seen.Put(seen.Key(c.who, c.req.SessionID, c.req.InvocationID), inv)
 }
 
 // hold waits for the review and answers as it then stands; when the time is up the ask itself is the answer.

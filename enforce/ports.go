@@ -13,6 +13,7 @@ import (
 	"ostiary/decision"
 	"ostiary/decision/permit"
 	"ostiary/enforce/clean"
+	"ostiary/enforce/seen"
 	"ostiary/queue"
 	"ostiary/sanitize"
 	"ostiary/tool"
@@ -66,7 +67,7 @@ type Config struct {
 // Enforcer decides, cleans and redeems. It is safe for concurrent use.
 type Enforcer struct {
 	cfg   Config
-	seen  *invocations
+	seen  *seen.Calls
 	clean *clean.Cleaner
 }
 
@@ -90,5 +91,5 @@ func New(cfg Config) (*Enforcer, error) {
 	if cfg.Location == nil {
 		cfg.Location = time.UTC
 	}
-	return &Enforcer{cfg: cfg, seen: newInvocations(), clean: clean.New(cfg.Cleaner)}, nil
+	return &Enforcer{cfg: cfg, seen: seen.New(), clean: clean.New(cfg.Cleaner)}, nil
 }

@@ -4,16 +4,15 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"ostiary"
 	"ostiary/agent"
 	"ostiary/audit"
 	"ostiary/decision"
 	"ostiary/enforce/clean"
+	"ostiary/enforce/seen"
 	"ostiary/enforce/wire"
 	"ostiary/internal/strictjson"
 	"ostiary/queue"
@@ -37,7 +36,7 @@ func (e *Enforcer) Result(ctx context.Context, who agent.Identity, req wire.Resu
 	if err := req.Tool.Check(); err != nil {
 		return wire.ResultResponse{}, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/tool", Msg: err.Error()}
 	}
-	if err := checkResult(req); err != nil {
+	if err := clean.Check(req); err != nil {
 		return wire.ResultResponse{}, err
 	}
 	s, err := e.cfg.Sessions.Enter(ctx, who, req.SessionID, "")
@@ -55,7 +54,7 @@ func (e *Enforcer) Result(ctx context.Context, who agent.Identity, req wire.Resu
 	}
 	announced := e.compare(ctx, r)
 	r.labels = r.labelsOf(announced)
-	if err := s.Learn(ctx, rawText(req), req.InvocationID, r.labels); err != nil {
+	if err := s.Learn(ctx, clean.RawText(req), req.InvocationID, r.labels); err != nil {
 		return wire.ResultResponse{}, ostiary.Wrap(ostiary.KindTaintUnknown, err, "the session's labels cannot be stored, so the result is withheld")
 	}
 	r.fill()
@@ -70,7 +69,7 @@ func (e *Enforcer) Result(ctx context.Context, who agent.Identity, req wire.Resu
 
 // Sanitize cleans without a session: nothing is remembered, labelled or recorded.
 func (e *Enforcer) Sanitize(ctx context.Context, req wire.ResultRequest) (wire.ResultResponse, error) {
-	if err := checkResult(req); err != nil {
+	if err := clean.Check(req); err != nil {
 		return wire.ResultResponse{}, err
 	}
 	out, err := e.clean.Clean(ctx, sanitize.NewScope(), req)
@@ -82,24 +81,6 @@ func (e *Enforcer) Sanitize(ctx context.Context, req wire.ResultRequest) (wire.R
 	r.fill()
 	r.answer.Behavior = decision.Allow.String()
 	return r.answer, nil
-}
-
-func checkResult(req wire.ResultRequest) error {
-	if (req.Result != nil) == (len(req.Content) > 0) {
-		return &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "", Msg: "give exactly one of result and content"}
-	}
-	if req.Result != nil {
-		if err := req.Result.Check(); err != nil {
-			return &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/result", Msg: err.Error()}
-		}
-	}
-	if k := req.Content.Kind(); len(req.Content) > 0 && k != '"' && k != '[' {
-		return &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/content", Msg: "content must be a string or a list of content blocks"}
-	}
-	if req.MaxLength != nil && *req.MaxLength < 0 {
-		return &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/max_length", Msg: "max_length must not be negative"}
-	}
-	return nil
 }
 
 // labelsOf joins what cleaning found with what the tool's output is worth.
@@ -119,8 +100,8 @@ func (e *Enforcer) compare(ctx context.Context, r *result) bool {
 	if r.req.InvocationID == "" {
 		return true
 	}
-	inv, known := e.seen.get(invocationKey(r.who, r.req.SessionID, r.req.InvocationID))
-	if !known || inv.tool != toolClaim(r.req.Tool) {
+	inv, known := e.seen.Get(seen.Key(r.who, r.req.SessionID, r.req.InvocationID))
+	if !known || inv.Tool != toolClaim(r.req.Tool) {
 		return false
 	}
 	if len(r.req.RanInput) > 0 {
@@ -131,11 +112,11 @@ func (e *Enforcer) compare(ctx context.Context, r *result) bool {
 }
 
 // runnable is the canonical form of the arguments that may run, or nothing: what was decided, or what a person approved since.
-func (e *Enforcer) runnable(ctx context.Context, who agent.Identity, inv invocation) string {
-	if inv.accepted != "" || inv.answer.Review == nil {
-		return inv.accepted
+func (e *Enforcer) runnable(ctx context.Context, who agent.Identity, inv seen.Call) string {
+	if inv.Accepted != "" || inv.Answer.Review == nil {
+		return inv.Accepted
 	}
-	item, err := e.cfg.Desk.Get(ctx, who.Tenant, inv.answer.Review.ID)
+	item, err := e.cfg.Desk.Get(ctx, who.Tenant, inv.Answer.Review.ID)
 	if err != nil || item.State != queue.Approved && item.State != queue.Consumed {
 		return ""
 	}
@@ -145,36 +126,6 @@ func (e *Enforcer) runnable(ctx context.Context, who agent.Identity, inv invocat
 		return ""
 	}
 	return string(canonical)
-}
-
-// rawText is what an untrusted result said, before cleaning: what was cut out of it must still be known as untrusted.
-func rawText(req wire.ResultRequest) string {
-	var b strings.Builder
-	for _, doc := range []jsontext.Value{req.Content, req.StructuredContent} {
-		appendStrings(&b, doc)
-	}
-	if req.Result != nil {
-		appendStrings(&b, req.Result.Data)
-		if req.Result.Error != nil {
-			b.WriteString(req.Result.Error.Message + "\n" + req.Result.Error.Detail)
-		}
-	}
-	return b.String()
-}
-
-func appendStrings(b *strings.Builder, doc jsontext.Value) {
-	if len(doc) == 0 {
-		return
-	}
-	leaves, err := strictjson.Leaves(doc)
-	if err != nil {
-		return // the face has read it strictly already
-	}
-	for _, l := range leaves {
-		if l.Kind == '"' || l.Kind == '0' {
-			b.WriteString(l.Text + "\n")
-		}
-	}
 }
 
 // fill writes what was found into the answer.
@@ -272,7 +223,7 @@ func (e *Enforcer) withhold(ctx context.Context, s interface {
 	Learn(ctx context.Context, text, source string, labels []tool.Label) error
 }, r *result, why error) (wire.ResultResponse, error) {
 	r.labels = []tool.Label{tool.LabelUntrusted}
-	if err := s.Learn(ctx, rawText(r.req), r.req.InvocationID, r.labels); err != nil {
+	if err := s.Learn(ctx, clean.RawText(r.req), r.req.InvocationID, r.labels); err != nil {
 		return wire.ResultResponse{}, ostiary.Wrap(ostiary.KindTaintUnknown, err, "the session's labels cannot be stored, so the result is withheld")
 	}
 	r.fill()

@@ -43,6 +43,7 @@ var layers = map[string]int{
 	"enforce/wire":               6,
 	"enforce/clean":              7,
 	"enforce/parse":              6,
+	"enforce/seen":               7,
 	"enforce":                    8,
 	"client":                     7,
 	"internal/localdb":           7,
