@@ -34,7 +34,7 @@ test-race:
 	@CGO_ENABLED=1 $(GO) test -race -short -tags $(TAGS) -timeout 15m $(RACE)
 
 demo: build ## a poisoned page, a secret, a reviewer: the story in two minutes
-	@./scripts/demo
+	@$(GO) run ./examples/demo
 
 eval: build ## score the sanitizer on the development sets (needs shared/ beside the repository)
 	@./scripts/eval $(SHARED)

@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,7 +18,12 @@ type Verdict struct {
 	Reason      string   `json:"reason"`
 	Severity    string   `json:"severity,omitempty"`
 	Obligations []string `json:"obligations,omitempty"`
+	// BlockedPath is the protected path that made the rule speak.
+	BlockedPath string `json:"blocked_path,omitempty"`
 }
+
+// ObligationReason asks the reviewer who approves for a reason.
+const ObligationReason = "reason"
 
 // Outcome is what the engine answers: the verdicts of one evaluation, combined. The zero Outcome denies.
 type Outcome struct {
@@ -93,6 +99,21 @@ func Reasons(verdicts []Verdict, b Behavior) []Reason {
 		}
 	}
 	return out
+}
+
+// Carried joins what the verdicts that carried the day oblige to, and the first path that one of them blocked.
+func Carried(verdicts []Verdict, b Behavior) (obligations []string, blockedPath string) {
+	for _, v := range verdicts {
+		if v.Behavior != b {
+			continue
+		}
+		obligations = append(obligations, v.Obligations...)
+		if blockedPath == "" {
+			blockedPath = v.BlockedPath
+		}
+	}
+	slices.Sort(obligations)
+	return slices.Compact(obligations), blockedPath
 }
 
 // Failure is the decision for something missing on our side: it denies and names the kind (trust.md §3).

@@ -38,7 +38,6 @@ type ToolFacts struct {
 	DefinitionDigest  string      `json:"definition_digest"`
 	Annotations       tool.Risk   `json:"annotations"`
 	AnnotationsSource tool.Source `json:"annotations_source"`
-	Drifted           bool        `json:"drifted"`
 }
 
 // Caller is who calls, and how sure it says it is. Confidence and verdict are absent when not reported; absent is not low.

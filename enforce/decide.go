@@ -177,7 +177,9 @@ func fromPolicy(out decision.Outcome, who agent.Identity) decision.Decision {
 			Reasons: []decision.Reason{{ID: "default." + b.String(), Policy: "ostiary", Reason: why, Severity: "low"}}}
 	}
 	reasons := decision.Reasons(out.Verdicts, out.Behavior)
-	return decision.Decision{Behavior: out.Behavior, Source: decision.SourcePolicy, Reason: reasons[0].Reason, Reasons: reasons, Revision: out.Revision}
+	obligations, path := decision.Carried(out.Verdicts, out.Behavior)
+	return decision.Decision{Behavior: out.Behavior, Source: decision.SourcePolicy, Reason: reasons[0].Reason, Reasons: reasons, Revision: out.Revision,
+		Obligations: obligations, BlockedPath: path}
 }
 
 // restamp gives a decision the call's ids and the time.

@@ -21,7 +21,7 @@ func (e *Enforcer) input(c *call) (decision.Input, error) {
 		Phase:      decision.PhaseCall,
 		Tool:       toolFacts(c.tool),
 		Args:       c.req.Input,
-		Caller:     decision.Caller{Agent: c.who.Subject, Tenant: c.who.Tenant, Profile: string(c.who.Profile), Confidence: c.req.Confidence, Verdict: c.req.Verdict},
+		Caller:     decision.Caller{Agent: c.who.Subject, Tenant: c.who.Tenant, Profile: string(c.who.Profile), Confidence: c.req.Confidence, Verdict: c.req.Verdict, ReportsConfidence: c.tool.ReportsConfidence},
 		Session:    c.session.Facts(c.req.Iteration),
 		Request:    decision.RequestFacts{Known: c.session.KnowsRequest()},
 		Provenance: decision.Provenance{Args: c.origins},

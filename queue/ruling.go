@@ -8,6 +8,7 @@ import (
 	"ostiary"
 	"ostiary/agent"
 	"ostiary/audit"
+	"ostiary/decision"
 )
 
 // Settled is an edit that policy has judged: the digest of the edited call.
@@ -62,7 +63,7 @@ func admitKind(i Item, r Ruling, edit *Settled) error {
 		if i.Uninspectable && strings.TrimSpace(r.Reason) == "" {
 			return ostiary.Errorf(ostiary.KindReasonRequired, "parts of this call cannot be shown, so an approval needs a reason")
 		}
-		if slices.Contains(i.Obligations, "reason") && strings.TrimSpace(r.Reason) == "" {
+		if slices.Contains(i.Obligations, decision.ObligationReason) && strings.TrimSpace(r.Reason) == "" {
 			return ostiary.Errorf(ostiary.KindReasonRequired, "policy wants a reason for approving this call")
 		}
 	case Deny:

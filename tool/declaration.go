@@ -74,7 +74,9 @@ type Declaration struct {
 	OutputSchema  jsontext.Value `json:"output_schema,omitempty"`
 	Annotations   Annotations    `json:"annotations"`
 	OutputTrust   Trust          `json:"output_trust,omitempty"`
-	Unknown       jsontext.Value `json:",embed"`
+	// ReportsConfidence: callers of this tool say how sure they are, so a call without a confidence asks.
+	ReportsConfidence bool           `json:"reports_confidence,omitzero"`
+	Unknown           jsontext.Value `json:",embed"`
 }
 
 // ID returns the declaration's name.

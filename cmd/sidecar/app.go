@@ -100,10 +100,10 @@ func policyConfig(cfg config.Config) rego.Config {
 	return rego.Config{Shipped: policies.FS, OperatorDir: cfg.Policies.Dir, Timeout: cfg.Policies.Timeout, Settings: map[string]map[string]any{"baseline": baseline}}
 }
 
-// ownPaths lists our state, policies and declarations, by the path given and by what it really is.
+// ownPaths lists our configuration, state, policies and declarations, by the path given and by what it really is.
 func ownPaths(cfg config.Config) []string {
 	var globs []string
-	for _, dir := range []string{cfg.Data, cfg.Policies.Dir, cfg.Tools} {
+	for _, dir := range []string{cfg.File, cfg.Data, cfg.Policies.Dir, cfg.Tools} {
 		if dir == "" {
 			continue
 		}

@@ -154,6 +154,9 @@ func listenTCP(addr string, trusted bool, flag string) (net.Listener, error) {
 
 // openSocket opens the Unix socket, owner-only; a left-over file of a dead process is removed, and the data directory's lock says it is dead.
 func (ls *listeners) openSocket(path string) error {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket == 0 {
+		return ostiary.Errorf(ostiary.KindConfigInvalid, "%s is there already and is no socket", path).WithFix("give --socket another path")
+	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return ostiary.Wrap(ostiary.KindConfigInvalid, err, "the old socket "+path+" cannot be removed")
 	}

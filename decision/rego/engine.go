@@ -75,14 +75,20 @@ func Load(ctx context.Context, cfg Config) (*Engine, error) {
 	return e, e.warmUp(ctx)
 }
 
-// warmUp evaluates once without a deadline: what OPA builds lazily must not count against the first caller's time.
+// warmUpFactor is how many times the deadline the first evaluation may take; a policy that needs more would time out at every call.
+const warmUpFactor = 100
+
+// warmUp evaluates once with a generous deadline: what OPA builds lazily must not count against the first caller's time.
 func (e *Engine) warmUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, warmUpFactor*e.timeout)
+	defer cancel()
 	value, err := toValue(decision.Input{Phase: decision.PhaseCall})
 	if err != nil {
 		return err
 	}
-	if _, err := e.query.Eval(ctx, opa.EvalParsedInput(value)); err != nil {
-		return fmt.Errorf("rego: first evaluation: %w", err)
+	// An error of the evaluation is no reason to refuse: this input is no real call.
+	if _, err = e.query.Eval(ctx, opa.EvalParsedInput(value)); ctx.Err() != nil {
+		return ostiary.Wrap(ostiary.KindPolicyTimeout, err, "the policies do not come to an answer").WithFix("look for a rule that walks through too many values")
 	}
 	return nil
 }
@@ -143,8 +149,10 @@ func readVerdicts(answer any) ([]decision.Verdict, error) {
 		if v.ID == "" || v.Reason == "" {
 			return nil, fmt.Errorf("policy %s: a verdict without id or reason", v.Policy)
 		}
-		if len(v.Obligations) > 0 {
-			return nil, fmt.Errorf("policy %s: verdict %s names an obligation that nobody here can carry out", v.Policy, v.ID)
+		for _, o := range v.Obligations {
+			if o != decision.ObligationReason {
+				return nil, fmt.Errorf("policy %s: verdict %s names the obligation %q, which nobody here can carry out", v.Policy, v.ID, o)
+			}
 		}
 	}
 	slices.SortFunc(doc.Verdicts, func(a, b decision.Verdict) int {

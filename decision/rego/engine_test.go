@@ -97,7 +97,6 @@ func TestBaselineJudgesACall(t *testing.T) {
 		}, decision.Ask, "session.error_streak"},
 		{"too many iterations ask", func(in *decision.Input) { in.Session.IterationOver = true }, decision.Ask, "session.iterations"},
 		{"an exhausted budget asks", func(in *decision.Input) { in.Session.OverBudget = true }, decision.Ask, "session.budget"},
-		{"a changed declaration asks", func(in *decision.Input) { in.Tool.Drifted = true }, decision.Ask, "tools.drift"},
 		{"changing hook settings is denied", func(in *decision.Input) {
 			in.Tool.Annotations = tool.Risk{}
 			in.Parsed.Paths = []string{"/home/u/.claude/settings.json"}
@@ -192,7 +191,7 @@ func TestAMalformedAnswerDenies(t *testing.T) {
 		"no object":          `verdicts contains "allow"`,
 		"unknown member":     `verdicts contains {"id": "t.x", "behavior": "allow", "reason": "r", "priority": 1}`,
 		"unknown obligation": `verdicts contains {"id": "t.x", "behavior": "allow", "reason": "r", "obligations": ["sing"]}`,
-		"builtin error":      `verdicts contains {"id": "t.x", "behavior": "allow", "reason": "r"} if to_number(input.tool.name) == 1`,
+		"builtin error":      `verdicts contains {"id": "t.x", "behavior": "allow", "reason": "r"} if to_number(input.tool.namespace) == 1`,
 		"conflict":           "verdicts contains {\"id\": \"t.x\", \"behavior\": x, \"reason\": \"r\"}\nx := \"allow\" if true\nx := \"ask\" if input.phase == \"call\"",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -208,6 +207,7 @@ func TestAMalformedAnswerDenies(t *testing.T) {
 func TestAnEndlessPolicyTimesOutAndDenies(t *testing.T) {
 	cfg := operator(t, map[string]string{"t.rego": operatorHead +
 		`verdicts contains {"id": "t.x", "behavior": "allow", "reason": "r"} if {
+			input.tool.name == "t"
 			some i in numbers.range(1, 100000)
 			some j in numbers.range(1, 100000)
 			i * j == -1
@@ -216,6 +216,19 @@ func TestAnEndlessPolicyTimesOutAndDenies(t *testing.T) {
 	out, err := load(t, cfg).Decide(context.Background(), call(nil))
 	if ostiary.KindOf(err) != ostiary.KindPolicyTimeout || out.Behavior != decision.Deny {
 		t.Errorf("got %+v, %v", out, err)
+	}
+}
+
+func TestAPolicyThatNeverAnswersIsRefusedAtStart(t *testing.T) {
+	cfg := operator(t, map[string]string{"t.rego": operatorHead +
+		`verdicts contains {"id": "t.x", "behavior": "allow", "reason": "r"} if {
+			some i in numbers.range(1, 100000)
+			some j in numbers.range(1, 100000)
+			i * j == -1
+		}`})
+	cfg.Timeout = 5 * time.Millisecond
+	if _, err := tryLoad(cfg); ostiary.KindOf(err) != ostiary.KindPolicyTimeout {
+		t.Errorf("got %v", err)
 	}
 }
 

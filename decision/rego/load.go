@@ -93,10 +93,10 @@ func checkOperatorModule(name, text string) error {
 		return broken(err)
 	}
 	if m == nil {
-		return brokenAt(name, 1, "the file holds no package")
+		return brokenAt(name, 1, "the file holds no package; delete it, or begin it with: package policies.operator.<name>")
 	}
 	segments := strings.Split(m.Package.Path.String(), ".") // data.policies.operator.<name>
-	inLayer := len(segments) >= 4 && segments[1] == "policies" && slices.ContainsFunc(operatorLayers, func(l string) bool {
+	inLayer := len(segments) == 4 && segments[1] == "policies" && slices.ContainsFunc(operatorLayers, func(l string) bool {
 		return segments[2] == l || strings.HasSuffix(l, "_") && strings.HasPrefix(segments[2], l)
 	})
 	if !inLayer {

@@ -73,7 +73,11 @@ func settings(s reflect.Type, prefix string) []string {
 	var keys []string
 	for i := range s.NumField() {
 		f := s.Field(i)
-		key := prefix + f.Tag.Get("koanf")
+		tag := f.Tag.Get("koanf")
+		if tag == "-" {
+			continue
+		}
+		key := prefix + tag
 		if f.Type.Kind() == reflect.Struct {
 			keys = append(keys, settings(f.Type, key+".")...)
 			continue

@@ -10,6 +10,7 @@ verdicts contains {
 	"behavior": "deny",
 	"reason": "the call touches the sidecar's own state, keys or policies",
 	"severity": "high",
+	"blocked_path": path,
 } if {
 	input.phase == "call"
 	some path in input.parsed.paths
@@ -22,6 +23,7 @@ verdicts contains {
 	"behavior": "deny",
 	"reason": "the call could change the settings that put this agent under supervision",
 	"severity": "high",
+	"blocked_path": path,
 } if {
 	input.phase == "call"
 	not input.tool.annotations.read_only

@@ -1,6 +1,6 @@
 # METADATA
 # title: What a tool is
-# description: Reads that an operator or we declared pass; undeclared and drifted tools ask.
+# description: Reads that an operator or we declared pass; undeclared tools ask.
 # related_resources: [{ref: A2}, {ref: B3}]
 package policies.baseline.tools
 
@@ -30,14 +30,4 @@ verdicts contains {
 	input.phase == "call"
 	input.tool.annotations_source == "none"
 	input.caller.profile != "hook"
-}
-
-verdicts contains {
-	"id": "tools.drift",
-	"behavior": "ask",
-	"reason": "the tool's declaration changed since it was pinned",
-	"severity": "high",
-} if {
-	input.phase == "call"
-	input.tool.drifted
 }

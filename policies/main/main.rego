@@ -11,6 +11,12 @@ decision := {"verdicts": verdicts}
 
 verdicts contains verdict if {
 	some layer, name
+	speaks_here(layer)
 	some spoken in data.policies[layer][name].verdicts
 	verdict := object.union(spoken, {"policy": concat(".", [layer, name])})
 }
+
+# A tenant's own packages speak of its own calls alone.
+speaks_here(layer) if not startswith(layer, "tenant_")
+
+speaks_here(layer) if layer == concat("_", ["tenant", input.caller.tenant])

@@ -219,16 +219,22 @@ func (d *Detector) match(t *tokens, v *sanitize.View, r rule, first, last int) s
 // sentenceReach bounds how far a match grows to whole sentences, in bytes.
 const sentenceReach = 400
 
-// sentences widens tokens first to last to the sentences they stand in.
+// sentences widens tokens first to last to the sentences they stand in; a
+// tag ends a sentence, so that a hidden element does not take its page along.
 func sentences(t *tokens, first, last int) (start, end int) {
 	a, b := first, last
-	for a > 0 && t.tokens[a-1].sentence == t.tokens[first].sentence && t.tokens[first].start-t.tokens[a-1].start < sentenceReach {
+	for a > 0 && t.tokens[a-1].sentence == t.tokens[first].sentence && t.tokens[first].start-t.tokens[a-1].start < sentenceReach && !t.tagBetween(a-1) {
 		a--
 	}
-	for b+1 < len(t.tokens) && t.tokens[b+1].sentence == t.tokens[last].sentence && t.tokens[b+1].end-t.tokens[last].end < sentenceReach {
+	for b+1 < len(t.tokens) && t.tokens[b+1].sentence == t.tokens[last].sentence && t.tokens[b+1].end-t.tokens[last].end < sentenceReach && !t.tagBetween(b) {
 		b++
 	}
 	return t.tokens[a].start, t.tokens[b].end
+}
+
+// tagBetween reports whether markup stands between tokens i and i+1.
+func (t *tokens) tagBetween(i int) bool {
+	return strings.ContainsAny(t.text[t.tokens[i].end:t.tokens[i+1].start], "<>")
 }
 
 // quoteReach is how far around a match words about attacks are looked for.
