@@ -27,7 +27,7 @@ test: setup test-go test-race ## everything: what CI runs
 
 test-go:
 	@$(GO) vet -tags $(TAGS) ./...
-	@./web/build.sh --check
+	@sh web/build.sh -check
 	@$(GO) test -tags $(TAGS) -timeout 15m ./...
 
 test-race:

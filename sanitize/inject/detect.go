@@ -55,6 +55,12 @@ func (d *Detector) Detect(_ context.Context, in *sanitize.Input) []sanitize.Matc
 		}
 		out = d.view(out, v)
 	}
+	for i := range out {
+		// A passage that begins with a tag takes the bracket along, so that no half of it is left.
+		if at := out[i].Start; at > 0 && in.Text[at-1] == '<' {
+			out[i].Start--
+		}
+	}
 	return out
 }
 
