@@ -51,7 +51,7 @@ func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 func report(err error) {
 	var e *ostiary.Error
 	if !errors.As(err, &e) {
-		fmt.Fprintf(os.Stderr, "sidecar: %v\n", err)
+		fmt.Fprintf(os.Stderr, "sidecar: %v\n  to do: sidecar --help lists the commands\n", err)
 		return
 	}
 	fmt.Fprintf(os.Stderr, "sidecar: %s\n", e.Msg)
@@ -68,6 +68,9 @@ func rootCommand() *cobra.Command {
 		Use: "sidecar", Short: "Policy and human review for AI agents' tool calls",
 		SilenceErrors: true, SilenceUsage: true,
 	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return ostiary.Errorf(ostiary.KindConfigInvalid, "%s", err).WithFix(cmd.CommandPath() + " --help lists the flags")
+	})
 	root.AddCommand(serveCommand(), hookCommand(), mcpCommand(), sanitizeCommand(), tokenCommand(), versionCommand())
 	return root
 }
