@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"ostiary/agent"
 	"ostiary/enforce"
@@ -315,7 +316,15 @@ func TestAKeyBelongsToItsCallerAndRoute(t *testing.T) {
 		t.Errorf("another route: %d %s", got.status, got.body)
 	}
 	mine := strings.Replace(read, `"s"`, `"mine"`, 1)
-	if got := s.send(t, agent.RoleAdmin, "POST", "/v1/decisions", mine, keyed(`"k"`)); got.status != 200 {
+	other, err := s.issuer.Mint(agent.Identity{Tenant: "t", Subject: "other", Name: "other", Role: agent.RoleAgent}, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asOther := func(r *http.Request) {
+		keyed(`"k"`)(r)
+		r.Header.Set("Authorization", "Bearer "+other)
+	}
+	if got := s.send(t, agent.RoleAgent, "POST", "/v1/decisions", mine, asOther); got.status != 200 {
 		t.Errorf("another caller: %d %s", got.status, got.body)
 	}
 	if got := s.send(t, "", "POST", "/v1/decisions", read, keyed(`"k"`)); got.status != 401 {

@@ -92,6 +92,15 @@ func (s *Server) identify(c *gin.Context) (agent.Identity, error) {
 	return agent.Identity{Tenant: "default", Subject: "uid:" + strconv.Itoa(uid), Name: "uid " + strconv.Itoa(uid), Role: agent.RoleAgent, Profile: agent.ProfileAPI}, nil
 }
 
+// requireAgent lets only agents make and follow calls.
+func (s *Server) requireAgent(c *gin.Context) {
+	if who(c).Role != agent.RoleAgent {
+		s.fail(c, ostiary.Errorf(ostiary.KindRole, "only an agent's credential makes calls").WithFix("sidecar token mint --role agent --name …"))
+		return
+	}
+	c.Next()
+}
+
 // requireAuthor lets only authors and admins change declarations.
 func (s *Server) requireAuthor(c *gin.Context) {
 	if !who(c).CanAuthor() {

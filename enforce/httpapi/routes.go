@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -180,23 +181,41 @@ func (s *Server) sanitize(c *gin.Context) {
 	s.answer(c, resp, err)
 }
 
+const sessionKey = "session"
+
+// underSession serves what stands under a session: the last segment names the resource, and all before it is the session's id, which is the
+// caller's own and may hold a solidus.
+func (s *Server) underSession(resources map[string]gin.HandlerFunc) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		path := strings.TrimPrefix(c.Param("path"), "/")
+		cut := strings.LastIndexByte(path, '/')
+		handler := resources[path[cut+1:]]
+		if cut <= 0 || handler == nil {
+			s.noRoute(c)
+			return
+		}
+		c.Set(sessionKey, path[:cut])
+		handler(c)
+	}
+}
+
 func (s *Server) message(c *gin.Context) {
 	var m wire.MessageRequest
 	if err := decode(c, maxBody, &m); err != nil {
 		s.fail(c, err)
 		return
 	}
-	err := s.cfg.Enforcer.Message(c.Request.Context(), who(c), c.Param("id"), m)
+	err := s.cfg.Enforcer.Message(c.Request.Context(), who(c), c.GetString(sessionKey), m)
 	s.answer(c, map[string]bool{"ok": true}, err)
 }
 
 func (s *Server) history(c *gin.Context) {
-	labels, events, err := s.cfg.Enforcer.History(c.Request.Context(), who(c), c.Param("id"))
+	labels, events, err := s.cfg.Enforcer.History(c.Request.Context(), who(c), c.GetString(sessionKey))
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
-	h := wire.History{SessionID: c.Param("id"), Labels: labels, Events: make([]jsontext.Value, 0, len(events))}
+	h := wire.History{SessionID: c.GetString(sessionKey), Labels: labels, Events: make([]jsontext.Value, 0, len(events))}
 	for _, e := range events {
 		raw, err := json.Marshal(e)
 		if err != nil {

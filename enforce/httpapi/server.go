@@ -118,15 +118,18 @@ func (s *Server) routes() error {
 	open.GET("/.well-known/jwks.json", s.jwks)
 
 	v1 := s.engine.Group("/v1", s.authenticate)
-	v1.POST("/decisions", s.idempotent(maxBody), s.decide)
-	v1.GET("/reviews/:id", s.review)
-	v1.GET("/reviews/:id/events", s.reviewEvents)
-	v1.POST("/reviews/:id/cancel", s.cancelReview)
-	v1.POST("/permits/redeem", s.redeem)
-	v1.POST("/results", s.idempotent(maxResult), s.result)
 	v1.POST("/sanitize", s.sanitize)
-	v1.POST("/sessions/:id/messages", s.message)
-	v1.GET("/sessions/:id/history", s.history)
+	v1.GET("/sessions/*path", s.underSession(map[string]gin.HandlerFunc{"history": s.history}))
+
+	// Who may rule never calls: a token that could do both could approve itself.
+	calls := v1.Group("", s.requireAgent)
+	calls.POST("/decisions", s.idempotent(maxBody), s.decide)
+	calls.GET("/reviews/:id", s.review)
+	calls.GET("/reviews/:id/events", s.reviewEvents)
+	calls.POST("/reviews/:id/cancel", s.cancelReview)
+	calls.POST("/permits/redeem", s.redeem)
+	calls.POST("/results", s.idempotent(maxResult), s.result)
+	calls.POST("/sessions/*path", s.underSession(map[string]gin.HandlerFunc{"messages": s.message}))
 
 	v1.GET("/tools", s.listTools)
 	v1.GET("/tools/:namespace/:name", s.getTool)
