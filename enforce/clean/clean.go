@@ -54,6 +54,7 @@ func (c *Cleaner) Clean(ctx context.Context, scope *sanitize.Scope, req wire.Res
 		out.Envelope, err = c.cleanEnvelope(ctx, scope, *req.Result, opt, &out)
 	}
 	if err == nil && len(req.StructuredContent) > 0 {
+		opt.ContentType = "" // told of the content alone
 		out.Structured, err = c.cleanJSON(ctx, scope, req.StructuredContent, "/structured_content", opt, &out)
 	}
 	if err != nil {
@@ -81,8 +82,7 @@ func (c *Cleaner) cleanString(ctx context.Context, scope *sanitize.Scope, doc js
 }
 
 func (c *Cleaner) cleanJSON(ctx context.Context, scope *sanitize.Scope, doc jsontext.Value, prefix string, opt sanitize.Options, out *Result) (jsontext.Value, error) {
-	opt.ContentType = "" // the type is of the text inside, and a document is no HTML
-	o, err := c.texts.JSON(ctx, scope, doc, opt)
+	o, err := c.texts.JSON(ctx, scope, doc, opt) // a content type is that of the texts inside
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package clean
 import (
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"ostiary"
@@ -37,8 +38,10 @@ func RawText(req wire.ResultRequest) string {
 	}
 	if req.Result != nil {
 		appendStrings(&b, req.Result.Data)
-		if req.Result.Error != nil {
-			b.WriteString(req.Result.Error.Message + "\n" + req.Result.Error.Detail)
+		meta := req.Result.Meta
+		meta.DurationMS, meta.OriginalLength, meta.ReturnedLength = 0, 0, 0 // measured, not said
+		if doc, err := json.Marshal(around{req.Result.Warnings, req.Result.Error, meta}); err == nil {
+			appendStrings(&b, doc)
 		}
 	}
 	return b.String()
