@@ -94,6 +94,9 @@ func (e *Enforcer) Redeem(ctx context.Context, who agent.Identity, req wire.Rede
 		return wire.RedeemResponse{}, err
 	}
 	if err := e.stillHolds(ctx, c, grant.Definition, grant.ActionDigest); err != nil {
+		if err := e.invalidate(ctx, who.Tenant, grant.Review, err); err != nil {
+			return wire.RedeemResponse{}, err
+		}
 		return wire.RedeemResponse{}, e.refused(who, req, grant.ID, err)
 	}
 	if err := e.use(ctx, c, grant.Review, grant.ID, grant.ActionDigest); err != nil {
@@ -122,6 +125,19 @@ func (e *Enforcer) stillHolds(ctx context.Context, c *call, definition, digest s
 		return ostiary.Errorf(ostiary.KindPolicyChanged, "policy denies the call now").WithFix("ask again with the same call to see why")
 	}
 	return nil
+}
+
+// invalidate closes the approval that no longer holds, so that it cannot be used should things change back.
+func (e *Enforcer) invalidate(ctx context.Context, tenant, review string, why error) error {
+	kind := ostiary.KindOf(why)
+	if review == "" || kind != ostiary.KindToolChanged && kind != ostiary.KindPolicyChanged {
+		return nil
+	}
+	_, err := e.cfg.Desk.Invalidate(ctx, tenant, review, ostiary.Public(why).Msg)
+	if ostiary.KindOf(err) == ostiary.KindAlreadyDecided {
+		return nil
+	}
+	return err
 }
 
 // use records and counts the one use, in one atomic step.

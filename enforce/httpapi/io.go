@@ -70,7 +70,7 @@ func (s *Server) answer(c *gin.Context, v any, err error) {
 func (s *Server) fail(c *gin.Context, err error) {
 	id := c.GetString(requestKey)
 	p := wire.ProblemOf(err, id)
-	if p.Status >= http.StatusInternalServerError {
+	if p.Status >= http.StatusInternalServerError && c.Request.Context().Err() == nil { // nobody is served who has left
 		s.cfg.Log.Error("request failed", "request_id", id, "kind", p.Kind, "cause", err)
 	}
 	switch ostiary.Kind(p.Kind) {
