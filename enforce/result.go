@@ -58,9 +58,7 @@ func (e *Enforcer) Result(ctx context.Context, who agent.Identity, req wire.Resu
 		return wire.ResultResponse{}, ostiary.Wrap(ostiary.KindTaintUnknown, err, "the session's labels cannot be stored, so the result is withheld")
 	}
 	r.fill()
-	if err := e.release(ctx, s, r); err != nil {
-		return wire.ResultResponse{}, err
-	}
+	e.release(ctx, s, r)
 	if err := e.recordResult(r, audit.ResultCleaned); err != nil {
 		return wire.ResultResponse{}, err
 	}
@@ -138,7 +136,7 @@ func (r *result) fill() {
 }
 
 // release asks policy; without a verdict the cleaned result may go out.
-func (e *Enforcer) release(ctx context.Context, s interface{ Labels() []tool.Label }, r *result) error {
+func (e *Enforcer) release(ctx context.Context, s interface{ Labels() []tool.Label }, r *result) {
 	in := decision.Input{
 		Phase: decision.PhaseResult, Tool: toolFacts(r.tool),
 		Caller:  decision.Caller{Agent: r.who.Subject, Tenant: r.who.Tenant, Profile: string(r.who.Profile)},
@@ -149,17 +147,18 @@ func (e *Enforcer) release(ctx context.Context, s interface{ Labels() []tool.Lab
 	out, err := e.cfg.Decider.Decide(ctx, in)
 	if err != nil {
 		r.hide(decision.Deny, decision.Failure(err).Reason)
-		return nil
+		return
 	}
 	switch {
 	case !out.Spoke || out.Behavior >= decision.Allow:
 		r.answer.Behavior = decision.Allow.String()
-		return nil
 	case out.Behavior == decision.Ask:
-		return e.askResult(ctx, r, out)
+		if err := e.askResult(ctx, r, out); err != nil {
+			// Nobody can be asked, so nothing is released; the agent is told why.
+			r.hide(decision.Deny, ostiary.Public(err).Msg)
+		}
 	default:
 		r.hide(decision.Deny, decision.Reasons(out.Verdicts, out.Behavior)[0].Reason)
-		return nil
 	}
 }
 

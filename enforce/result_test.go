@@ -349,7 +349,7 @@ func TestAResultFullOfPersonalDataWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	h := open(t, nil)
 	none := 0
-	req := wire.ResultRequest{Content: jsontext.Value(addresses(30)), StructuredContent: jsontext.Value(`{"v":1}`), MaxLength: &none}
+	req := wire.ResultRequest{Content: jsontext.Value(addresses(60)), StructuredContent: jsontext.Value(`{"v":1}`), MaxLength: &none}
 	got := h.result(t, req)
 	if got.Behavior != "ask" || got.Content != nil || got.StructuredContent != nil || got.Review == nil {
 		t.Fatalf("%+v", got)
@@ -360,7 +360,7 @@ func TestAResultFullOfPersonalDataWaitsForAPerson(t *testing.T) {
 		t.Errorf("the reviewer was shown %s", item.Input)
 	}
 	d := h.review(t, ann, got.Review.ID)
-	if d.Behavior != "allow" || d.Permit != nil || len(d.ContentBlocks) != 1 || !strings.Contains(d.ContentBlocks[0].Text, "pii:email#30") || strings.Contains(d.ContentBlocks[0].Text, "@example.com") {
+	if d.Behavior != "allow" || d.Permit != nil || len(d.ContentBlocks) != 1 || !strings.Contains(d.ContentBlocks[0].Text, "pii:email#60") || strings.Contains(d.ContentBlocks[0].Text, "@example.com") {
 		t.Errorf("delivered %+v", d)
 	}
 	if again := h.result(t, req); again.Behavior != "allow" || len(again.Content) == 0 {
@@ -376,7 +376,7 @@ func TestAResultFullOfPersonalDataWaitsForAPerson(t *testing.T) {
 func TestADeniedResultStaysWithheld(t *testing.T) {
 	t.Parallel()
 	h := open(t, nil)
-	req := wire.ResultRequest{Content: jsontext.Value(addresses(30))}
+	req := wire.ResultRequest{Content: jsontext.Value(addresses(60))}
 	got := h.result(t, req)
 	h.rule(t, wire.Decision{Review: got.Review}, queue.Deny, nil)
 	if again := h.result(t, req); again.Behavior != "deny" || again.Content != nil {

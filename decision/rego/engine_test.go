@@ -133,7 +133,7 @@ func spoke(out decision.Outcome, id string) bool {
 func TestAResultFullOfPersonalDataAsks(t *testing.T) {
 	in := call(func(in *decision.Input) {
 		in.Phase = decision.PhaseResult
-		in.Result = &decision.ResultFacts{Status: tool.OK, Findings: map[string]int{"pii": 30}}
+		in.Result = &decision.ResultFacts{Status: tool.OK, Findings: map[string]int{"pii": 50}}
 	})
 	if out := decide(t, load(t, rego.Config{}), in); out.Behavior != decision.Ask || !spoke(out, "result.much_pii") {
 		t.Errorf("got %+v", out)
