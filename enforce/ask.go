@@ -3,6 +3,7 @@ package enforce
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ostiary"
@@ -114,10 +115,8 @@ func badges(in decision.Input) []string {
 	if in.Tool.AnnotationsSource == tool.Undeclared {
 		out = append(out, "undeclared")
 	}
-	for _, a := range in.Provenance.Args {
-		if a.Origin == decision.OriginUntrusted {
-			return append(out, "untrusted_value")
-		}
+	if slices.ContainsFunc(in.Provenance.Args, isUntrusted) {
+		out = append(out, "untrusted_value")
 	}
 	return out
 }
