@@ -22,7 +22,7 @@ import (
 	"ostiary/tool"
 )
 
-// Covers: A2, B3, B8
+// Covers: A2, A22, B3, B8
 func TestACallIsJudgedByWhatItsToolIsDeclaredToBe(t *testing.T) {
 	t.Parallel()
 	h := open(t, nil)
@@ -498,7 +498,7 @@ func TestAnotherAgentsSessionIsRefused(t *testing.T) {
 	}
 }
 
-// Covers: A22
+// Covers: B23
 func TestProtectedPathsAreDeniedHoweverTheyAreWritten(t *testing.T) {
 	h := open(t, nil)
 	t.Setenv("HOME", ownState+"/home")

@@ -24,7 +24,6 @@ func keys(n int) string {
 	return "{" + b.String()[1:] + "}"
 }
 
-// Covers: E2
 func TestABodyThatIsNotStrictJSONIsRefusedByItsKind(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
