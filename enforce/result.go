@@ -28,7 +28,6 @@ type result struct {
 	labels  []tool.Label
 	tool    tool.Resolved
 	answer  wire.ResultResponse
-	learn   string // what the provenance index takes in: the text as it came
 }
 
 // Result cleans what a tool returned, lets its labels join the session, and asks policy whether it may be released.

@@ -25,7 +25,9 @@ type caller struct {
 	session *login.Session
 }
 
-func callerOf(g *gin.Context) caller { return g.MustGet(callerKey).(caller) }
+func callerOf(g *gin.Context) caller {
+	return g.MustGet(callerKey).(caller) //nolint:forcetypeassert // authenticated sets nothing else
+}
 
 // identify verifies the credential of a request. A token, when there is one, is the only credential looked at.
 func (c *Console) identify(g *gin.Context) (caller, error) {

@@ -30,7 +30,7 @@ func (c *Console) events(g *gin.Context) {
 	out := http.NewResponseController(g.Writer)
 	send := func(format string, args ...any) bool {
 		// Not every writer has deadlines (a recorder in a test has none); those that have must keep to them.
-		_ = out.SetWriteDeadline(time.Now().Add(writeWindow)) //nolint:forbidigo // a socket's deadline is wall time
+		_ = out.SetWriteDeadline(time.Now().Add(writeWindow)) // a socket's deadline is wall time
 		if _, err := fmt.Fprintf(g.Writer, format, args...); err != nil {
 			return false
 		}

@@ -80,7 +80,7 @@ func (c *Console) record(g *gin.Context) {
 		attrs = append(attrs, slog.String("review_id", review))
 	}
 	if who, ok := g.Get(callerKey); ok {
-		attrs = append(attrs, slog.String("person", who.(caller).who.Subject))
+		attrs = append(attrs, slog.String("person", who.(caller).who.Subject)) //nolint:forcetypeassert // authenticated sets nothing else
 	}
 	level := slog.LevelInfo
 	if err := g.Errors.Last(); err != nil {

@@ -77,13 +77,13 @@ func up(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(r.cmd.Start())
 	ts.Defer(func() {
 		if r.cmd.ProcessState == nil {
-			r.cmd.Process.Kill() //nolint:errcheck // it may have ended by itself
-			r.cmd.Wait()         //nolint:errcheck // it was killed
+			r.cmd.Process.Kill() // it may have ended by itself
+			r.cmd.Wait()         // it was killed
 		}
 	})
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil {
-		r.cmd.Wait() //nolint:errcheck // the log says why it ended
+		r.cmd.Wait() // the log says why it ended
 		ts.Fatalf("sidecar serve did not become ready: %v\n%s", err, r.log.String())
 	}
 	var a addresses

@@ -33,7 +33,7 @@ func (f *frames) next() ([]byte, error) {
 		frame, err := f.line()
 		blank := len(bytes.TrimSpace(frame)) == 0
 		switch {
-		case err == io.EOF && !blank:
+		case errors.Is(err, io.EOF) && !blank:
 			return frame, nil
 		case err != nil || !blank:
 			return frame, err

@@ -48,9 +48,9 @@ func start(command []string, stderr io.Writer) (*process, error) {
 	}
 	cmd.Stdout = w
 	err = cmd.Start()
-	w.Close() //nolint:errcheck // our copy of the server's end
+	w.Close() // our copy of the server's end
 	if err != nil {
-		stdout.Close() //nolint:errcheck // nothing was read
+		stdout.Close() // nothing was read
 		return nil, unstarted(err)
 	}
 	s := &process{cmd: cmd, stdin: stdin, stdout: stdout, exited: make(chan struct{}), read: make(chan struct{})}
@@ -65,13 +65,13 @@ func (s *process) wait() {
 	case <-s.read:
 	case <-time.After(drainFor):
 	}
-	s.stdout.Close() //nolint:errcheck // reading ends here
+	s.stdout.Close() // reading ends here
 }
 
 // drained says that the output has been read to its end.
 func (s *process) drained() { s.readEnd.Do(func() { close(s.read) }) }
 
-func (s *process) closeStdin() { s.stdin.Close() } //nolint:errcheck // a server that has ended has closed it
+func (s *process) closeStdin() { s.stdin.Close() } // a server that has ended has closed it
 
 // stop waits for the server to end, and makes it when the grace is over.
 func (s *process) stop(grace time.Duration) {

@@ -94,7 +94,7 @@ func (s *stage) start() (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) })) //nolint:errcheck,gosec // ends with the process
+	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) })) // ends with the process
 	s.pageURL = "http://" + l.Addr().String() + "/deploying"
 	cmd := exec.Command("bin/sidecar", "serve", "--data", s.data(), "--tools", filepath.Join(s.dir, "tools"), "--posture", "balanced",
 		"--listen", "127.0.0.1:0", "--console", "127.0.0.1:0", "--print-json")

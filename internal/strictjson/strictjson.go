@@ -39,7 +39,7 @@ func Check(data []byte) error {
 	keys := 0
 	for {
 		tok, err := d.ReadToken()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return refuse(ostiary.KindMalformedJSON, "", "the body is empty")
 		}
 		if err != nil {
@@ -52,7 +52,7 @@ func Check(data []byte) error {
 			break
 		}
 	}
-	if _, err := d.ReadToken(); err != io.EOF {
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return refuse(ostiary.KindTrailingData, "", "there is data after the JSON value")
 	}
 	return nil
@@ -229,7 +229,7 @@ func Leaves(data []byte) ([]Leaf, error) {
 	var leaves []Leaf
 	for {
 		tok, err := d.ReadToken()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return leaves, nil
 		}
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -60,7 +61,7 @@ func Arguments(raw []byte, facts func(pointer string) (role, origin string)) ([]
 	args := []Argument{}
 	for {
 		tok, err := d.ReadToken()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return args, nil
 		}
 		if err != nil {

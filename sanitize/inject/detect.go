@@ -255,7 +255,7 @@ func quoted(text string, start, end int) bool {
 	}
 	after := text[end:min(len(text), end+120)]
 	open := strings.LastIndexAny(before, "\"'`“«「(")
-	if open < 0 || strings.IndexAny(after, "\"'`”»」)") < 0 {
+	if open < 0 || !strings.ContainsAny(after, "\"'`”»」)") {
 		if !strings.Contains(text[:start], "```") && !strings.HasPrefix(before, "|") {
 			return false
 		}

@@ -9,7 +9,7 @@ const (
 	phoneCues    = "phone|telephone|cellphone|tel|mobile|cell|fax|call |call me|dial|whatsapp|sms|contact at|reach me|hotline|desk|office|messages to|registered|answering at|电话|手机|传真|致电|联系方式|telefon|téléphone|teléfono|móvil|handy|ハンド|電話"
 	cardCues     = "card|visa|mastercard|amex|credit|debit|卡号|银行卡|信用卡|account|maestro|discover|diners"
 	ssnCues      = "ssn|social security|social sec"
-	passportCues = "passport|护照"
+	passportCues = "passport|护照" //nolint:gosec // words, no credential
 	licenseCues  = "driver's license|drivers license|driver license|driving licence|license number|licence number|驾照"
 	versionCues  = "version|ver.|release|build| v|section|版本|chapter|firmware"
 	numberCues   = "order|invoice|isbn|issn|sku|serial|tracking|timestamp|ticket|case |ref|version|build|订单|单号|编号|流水|doi|pid|port|bytes|offset|epoch|commit|hash|uuid|time|line|count|size|seq"

@@ -29,7 +29,6 @@ func (s *scan) email(i int) {
 			if to == i+1 || s.s[to-1] == '.' {
 				break
 			}
-			dot = to
 		}
 		to++
 	}
@@ -99,7 +98,6 @@ func (s *scan) lettered(i int) int {
 // account reads an IBAN, which may be written in groups of four.
 func (s *scan) account(i int) int {
 	var b strings.Builder
-	end := i
 	for j := i; j < len(s.s) && b.Len() < 34; j++ {
 		c := s.s[j]
 		if c == ' ' || c == '-' {
@@ -115,7 +113,7 @@ func (s *scan) account(i int) int {
 			c &^= 0x20 // upper case
 		}
 		b.WriteByte(c)
-		end = j + 1
+		end := j + 1
 		if n := b.Len(); n >= 15 && (end == len(s.s) || !isAlnum(s.s[end])) && iban(b.String()) {
 			return s.add(IBAN, i, end, 0.99)
 		}

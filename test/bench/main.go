@@ -158,7 +158,7 @@ func startEcho() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	go http.Serve(l, engine) //nolint:errcheck,gosec // ends with the process
+	go http.Serve(l, engine) // ends with the process
 	return "http://" + l.Addr().String(), nil
 }
 

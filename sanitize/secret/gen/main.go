@@ -32,9 +32,9 @@ type rule struct {
 const lead = `[\w.-]{0,50}?`
 
 func main() {
-	rules, err := read(os.Stdin)
-	if err != nil {
-		log.Fatal(err)
+	rules := read(os.Stdin)
+	if len(rules) == 0 {
+		log.Fatal("no rules on standard input")
 	}
 	enc := json.NewEncoder(os.Stdout)
 	enc.SetEscapeHTML(false)
@@ -45,7 +45,7 @@ func main() {
 }
 
 // read collects the rules that the engine can run.
-func read(in io.Reader) ([]rule, error) {
+func read(in io.Reader) []rule {
 	var out []rule
 	for _, section := range sections(in) {
 		r, ok := parse(section)
@@ -60,7 +60,7 @@ func read(in io.Reader) ([]rule, error) {
 		}
 		out = append(out, r)
 	}
-	return out, nil
+	return out
 }
 
 // sections splits the file at [[rules]].
