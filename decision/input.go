@@ -96,6 +96,9 @@ type ArgOrigin struct {
 	Source  string `json:"source,omitempty"`
 }
 
+// Untrusted reports whether the value came from an untrusted result and nobody endorsed it.
+func (o ArgOrigin) Untrusted() bool { return o.Origin == OriginUntrusted }
+
 // ResultFacts is what cleaning found in a result.
 type ResultFacts struct {
 	Status   tool.Status    `json:"status"`

@@ -2,14 +2,12 @@ package enforce
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
 
 	"ostiary"
 	"ostiary/decision"
+	"ostiary/enforce/describe"
 	"ostiary/queue"
-	"ostiary/tool"
 )
 
 // ask turns a decision to ask into what a person said before of the same call, or into a question on the desk.
@@ -80,98 +78,15 @@ func (e *Enforcer) question(ctx context.Context, c *call) (queue.Item, error) {
 	item := queue.Item{
 		Kind: queue.KindCall, Tenant: c.who.Tenant, Agent: c.who.Subject, Owner: c.who.Owner, Profile: string(c.who.Profile), Session: c.req.SessionID,
 		InvocationID: c.req.InvocationID, DecisionID: c.decision.ID, Tool: c.req.Tool, Definition: c.tool.Digest, Input: c.req.Input,
-		ActionDigest: c.digest, Tier: tier(in.Tool.Annotations, c.decision.Reasons), Reasons: c.decision.Reasons, Provenance: c.origins,
+		ActionDigest: c.digest, Tier: describe.Tier(in.Tool.Annotations, c.decision.Reasons), Reasons: c.decision.Reasons, Provenance: c.origins,
 		Risk: in.Tool.Annotations, RiskSource: c.tool.Source, Obligations: c.decision.Obligations, PolicyRevision: c.decision.Revision,
-		Badges: badges(in),
+		Badges: describe.Badges(in),
 	}
 	if c.req.Context != nil {
-		item.Justification = c.req.Context.Justification
+		item.Justification, item.CWD, item.Hints = c.req.Context.Justification, c.req.Context.CWD, c.req.Context.Annotations
 	}
-	item.Summary = e.summary(c, in.Tool.Annotations)
+	item.Summary = describe.Summary(c.req.Tool, in.Tool.Annotations, describe.Target(c.leaves, e.roles(c), e.masked))
 	return e.show(ctx, item)
-}
-
-// tier says how bad a mistake could be.
-func tier(r tool.Risk, reasons []decision.Reason) queue.Tier {
-	severe := false
-	for _, why := range reasons {
-		severe = severe || why.Severity == "high" && strings.HasPrefix(why.ID, "provenance.")
-	}
-	switch {
-	case severe || r.Destructive && r.SensitiveSink:
-		return queue.TierHigh
-	case r.Destructive || r.SensitiveSink || !r.ReadOnly:
-		return queue.TierMedium
-	default:
-		return queue.TierLow
-	}
-}
-
-func badges(in decision.Input) []string {
-	out := []string{}
-	if in.Session.Tainted {
-		out = append(out, "tainted")
-	}
-	if in.Tool.AnnotationsSource == tool.Undeclared {
-		out = append(out, "undeclared")
-	}
-	if slices.ContainsFunc(in.Provenance.Args, isUntrusted) {
-		out = append(out, "untrusted_value")
-	}
-	return out
-}
-
-// targetRoles are the roles that say what a call acts on, the most telling first.
-var targetRoles = []tool.Role{tool.RoleRecipient, tool.RoleAccount, tool.RoleURL, tool.RolePath, tool.RoleShell, tool.RoleSQL, tool.RoleIdentifier}
-
-// summary is one sentence of what will happen, in our words; the target is shown cut and quoted, and cleaned of secrets.
-func (e *Enforcer) summary(c *call, r tool.Risk) string {
-	var effects []string
-	if r.Destructive {
-		effects = append(effects, "may destroy or overwrite")
-	}
-	if r.SensitiveSink {
-		effects = append(effects, "may send data out")
-	}
-	if len(effects) == 0 && !r.ReadOnly {
-		effects = append(effects, "changes something")
-	}
-	text := "Run " + c.req.Tool.String()
-	if target := e.target(c); target != "" {
-		text += " on " + target
-	}
-	if len(effects) > 0 {
-		text += "; it " + strings.Join(effects, " and ")
-	}
-	return text
-}
-
-// maxTarget bounds the target in a summary, in runes.
-const maxTarget = 60
-
-func (e *Enforcer) target(c *call) string {
-	for _, role := range targetRoles {
-		for _, leaf := range c.leaves {
-			if leaf.Kind != '"' || leaf.Text == "" || e.cfg.Registry.Role(c.tool, leaf.Pointer) != role {
-				continue
-			}
-			return quote(e.masked(leaf), role == tool.RolePath)
-		}
-	}
-	return ""
-}
-
-// quote writes a target with everything but ASCII escaped, cut to maxTarget; of a path the end tells more than the beginning.
-func quote(s string, keepEnd bool) string {
-	runes := []rune(s)
-	switch {
-	case len(runes) <= maxTarget:
-		return fmt.Sprintf("%+q", s)
-	case keepEnd:
-		return "…" + strings.Trim(fmt.Sprintf("%+q", string(runes[len(runes)-maxTarget:])), `"`)
-	default:
-		return strings.Trim(fmt.Sprintf("%+q", string(runes[:maxTarget])), `"`) + "…"
-	}
 }
 
 // approvedEdit is what policy says of an edited call, with its digest.

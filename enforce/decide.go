@@ -85,6 +85,9 @@ func (e *Enforcer) intake(who agent.Identity, req wire.DecisionRequest) (*call, 
 	if req.Context != nil && len(req.Context.CWD) > maxCWD {
 		return nil, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/context/cwd", Msg: "cwd is longer than any path can be"}
 	}
+	if err := e.checkIDs(req); err != nil {
+		return nil, err
+	}
 	canonical, err := strictjson.Canonical(req.Input)
 	if err != nil {
 		return nil, err
@@ -143,7 +146,7 @@ func (e *Enforcer) judge(ctx context.Context, c *call) error {
 		c.decision = decision.Contract(faults)
 		return nil
 	}
-	c.origins = c.session.Trace(c.leaves, toolClaim(c.req.Tool), func(p string) tool.Role { return e.cfg.Registry.Role(c.tool, p) })
+	c.origins = c.session.Trace(c.leaves, toolClaim(c.req.Tool), e.roles(c))
 	in, err := e.input(c)
 	if err != nil {
 		return err

@@ -6,12 +6,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"ostiary"
 	"ostiary/audit"
 	"ostiary/decision"
+	"ostiary/enforce/wire"
 	"ostiary/internal/strictjson"
 	"ostiary/sanitize"
 )
@@ -71,6 +73,19 @@ func (e *Enforcer) loggable(input jsontext.Value) jsontext.Value {
 		return nil
 	}
 	return out.JSON
+}
+
+// checkIDs refuses identifiers that look like a credential: they are logged as they are, since the log is found by them.
+func (e *Enforcer) checkIDs(req wire.DecisionRequest) error {
+	ids := strings.Join([]string{req.SessionID, req.ParentSessionID, req.RequestID, req.InvocationID, req.Tool.String()}, "\n")
+	out, err := e.cfg.Cleaner.Text(context.Background(), sanitize.NewScope(), ids, sanitize.Options{})
+	if err != nil {
+		return ostiary.Wrap(ostiary.KindInvalidField, err, "the identifiers of the request cannot be checked")
+	}
+	if slices.ContainsFunc(out.Findings, func(f sanitize.Finding) bool { return f.Family == sanitize.Secret }) {
+		return ostiary.Errorf(ostiary.KindInvalidField, "an identifier of the request looks like a credential, and identifiers are logged").WithFix("use random ids")
+	}
+	return nil
 }
 
 // masked returns one string for a reviewer: as it is, unless it holds a secret; what cannot be checked is not shown.

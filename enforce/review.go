@@ -55,7 +55,12 @@ func (e *Enforcer) Cancel(ctx context.Context, who agent.Identity, id string) (w
 // recall rebuilds the call of an item with other arguments, or with its own, as the pipeline would see it now.
 func (e *Enforcer) recall(ctx context.Context, item queue.Item, input []byte) (*call, error) {
 	who := agent.Identity{Tenant: item.Tenant, Subject: item.Agent, Owner: item.Owner, Role: agent.RoleAgent, Profile: agent.Profile(item.Profile)}
-	return e.reenter(ctx, who, wire.DecisionRequest{SessionID: item.Session, InvocationID: item.InvocationID, Tool: item.Tool, Input: input})
+	return e.reenter(ctx, who, wire.DecisionRequest{SessionID: item.Session, InvocationID: item.InvocationID, Tool: item.Tool, Input: input, Context: surroundings(item)})
+}
+
+// surroundings is what the caller told when the call was asked about.
+func surroundings(item queue.Item) *wire.CallContext {
+	return &wire.CallContext{CWD: item.CWD, Annotations: item.Hints}
 }
 
 // reenter takes a call through intake, session, declaration and facts, without counting or recording it.
@@ -73,7 +78,7 @@ func (e *Enforcer) reenter(ctx context.Context, who agent.Identity, req wire.Dec
 	if c.digest, err = e.digest(c, req.Input); err != nil {
 		return nil, err
 	}
-	c.origins = c.session.Trace(c.leaves, toolClaim(req.Tool), func(p string) tool.Role { return e.cfg.Registry.Role(c.tool, p) })
+	c.origins = c.session.Trace(c.leaves, toolClaim(req.Tool), e.roles(c))
 	return c, nil
 }
 
@@ -89,7 +94,15 @@ func (e *Enforcer) Redeem(ctx context.Context, who agent.Identity, req wire.Rede
 	if grant.Tool != toolClaim(req.Tool) {
 		return wire.RedeemResponse{}, e.refused(who, req, grant.ID, ostiary.Errorf(ostiary.KindToolMismatch, "the permit is for another tool"))
 	}
-	c, err := e.reenter(ctx, who, wire.DecisionRequest{SessionID: req.SessionID, Tool: req.Tool, Input: req.Input})
+	call := wire.DecisionRequest{SessionID: req.SessionID, Tool: req.Tool, Input: req.Input}
+	if grant.Review != "" {
+		item, err := e.cfg.Desk.Get(ctx, who.Tenant, grant.Review)
+		if err != nil {
+			return wire.RedeemResponse{}, e.refused(who, req, grant.ID, err)
+		}
+		call.Context = surroundings(item)
+	}
+	c, err := e.reenter(ctx, who, call)
 	if err != nil {
 		return wire.RedeemResponse{}, err
 	}
@@ -195,8 +208,6 @@ func (e *Enforcer) History(ctx context.Context, who agent.Identity, id string) (
 	return s.Labels(), events, nil
 }
 
-func isUntrusted(o decision.ArgOrigin) bool { return o.Origin == decision.OriginUntrusted }
-
 // endorse marks the untrusted values of an approved item as seen by a person, for this session, role and tool.
 func (e *Enforcer) endorse(ctx context.Context, item queue.Item) error {
 	s, err := e.cfg.Sessions.Peek(ctx, item.Tenant, item.Session)
@@ -204,7 +215,7 @@ func (e *Enforcer) endorse(ctx context.Context, item queue.Item) error {
 		return err
 	}
 	leaves, err := strictjson.Leaves(item.Input)
-	if err != nil || !slices.ContainsFunc(item.Provenance, isUntrusted) {
+	if err != nil || !slices.ContainsFunc(item.Provenance, decision.ArgOrigin.Untrusted) {
 		return err
 	}
 	err = e.record(audit.Event{

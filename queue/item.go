@@ -44,6 +44,9 @@ type Item struct {
 	Tool         tool.Name
 	Definition   string // the declaration's pin
 	Input        []byte // the exact JSON bytes that were asked about; no encoder may touch them
+	// CWD and Hints are what the caller told of the call's surroundings; the call is judged by them again before it runs.
+	CWD          string
+	Hints        tool.Annotations
 	ActionDigest string
 	ViewDigest   string          // digest of everything a reviewer is shown; what a ruling vouches for
 	View         []view.Argument `json:"-"` // rendered from Input when the item is read

@@ -237,6 +237,10 @@ func (s *Server) putTool(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
+	if err := s.cfg.Registry.Check(toolName(c), raw); err != nil {
+		s.fail(c, err)
+		return
+	}
 	if err := s.recordTool(c, audit.ToolDeclared); err != nil {
 		s.fail(c, err)
 		return

@@ -30,6 +30,8 @@ type Enforcer interface {
 
 // Registry is what this face needs of the stored declarations.
 type Registry interface {
+	// Check says why Put would refuse a declaration.
+	Check(name tool.Name, raw []byte) error
 	Put(ctx context.Context, tenant string, name tool.Name, raw []byte) (tool.Resolved, error)
 	Delete(ctx context.Context, tenant string, name tool.Name) error
 	Resolve(ctx context.Context, tenant string, name tool.Name) (tool.Resolved, error)

@@ -41,6 +41,7 @@ var layers = map[string]int{
 	"queue":                      5,
 	"queue/queuetest":            6,
 	"enforce/wire":               6,
+	"enforce/describe":           6,
 	"enforce/clean":              7,
 	"enforce/parse":              6,
 	"enforce/seen":               7,

@@ -27,8 +27,8 @@ func Open(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, unwritable(path, err)
 	}
-	if err := os.Chmod(path, 0o700); err != nil { //nolint:gosec // a directory needs its search bit
-		return nil, unwritable(path, err)
+	if err := makePrivate(path); err != nil {
+		return nil, err
 	}
 	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -45,6 +45,29 @@ func Open(path string) (*Dir, error) {
 		return nil, errors.Join(unwritable(path, err), lock.Close())
 	}
 	return &Dir{path: path, lock: lock}, nil
+}
+
+// makePrivate closes the directory to others. One that holds somebody else's files is not ours to change.
+func makePrivate(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return unwritable(path, err)
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return unwritable(path, err)
+	}
+	if _, err := os.Stat(filepath.Join(path, "lock")); len(entries) > 0 && err != nil {
+		return ostiary.Errorf(ostiary.KindConfigInvalid, "the directory %s holds other files and is open to other users", path).
+			WithFix("give --data a directory of its own")
+	}
+	if err := os.Chmod(path, 0o700); err != nil { //nolint:gosec // a directory needs its search bit
+		return unwritable(path, err)
+	}
+	return nil
 }
 
 func writeAt(f *os.File, text string) error {

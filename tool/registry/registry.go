@@ -216,14 +216,26 @@ func (r *Registry) stored(ctx context.Context, tenant string, name tool.Name) (t
 	return resolved, nil
 }
 
+// Check says why Put would refuse a declaration.
+func (r *Registry) Check(name tool.Name, raw []byte) error {
+	_, err := r.read(name, raw)
+	return err
+}
+
+// read parses the declaration that is to stand under a name.
+func (r *Registry) read(name tool.Name, raw []byte) (tool.Declaration, error) {
+	d, err := r.parse(raw, name.Namespace)
+	if err == nil && d.ID() != name {
+		err = &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/name", Msg: "the declaration's name is not the one in the path"}
+	}
+	return d, err
+}
+
 // Put stores a declaration as the operator's word.
 func (r *Registry) Put(ctx context.Context, tenant string, name tool.Name, raw []byte) (tool.Resolved, error) {
-	d, err := r.parse(raw, name.Namespace)
+	d, err := r.read(name, raw)
 	if err != nil {
 		return tool.Resolved{}, err
-	}
-	if d.ID() != name {
-		return tool.Resolved{}, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/name", Msg: "the declaration's name is not the one in the path"}
 	}
 	resolved, err := resolve(d, tool.FromOperator)
 	if err != nil {
