@@ -2,7 +2,6 @@ package session
 
 import (
 	"hash/maphash"
-	"regexp"
 	"strings"
 	"sync"
 	"unicode"
@@ -19,9 +18,6 @@ const (
 	shinglesMatch = 2 // fingerprints in common that make a long text a copy
 	minValue      = 4 // runes below which a whole value proves nothing
 )
-
-// atomPattern finds what carries a target by itself: addresses, URLs, hosts, paths, account numbers and identifiers.
-var atomPattern = regexp.MustCompile(`[\w.+-]+@[\w-]+\.[\w.-]*\w|https?://[^\s'"<>)\]]+|(?:[\w-]+\.)+[a-z]{2,}\b|(?:~|\.{0,2})/[\w./-]{3,}|\b[a-z]{2}\d{2}[a-z0-9]{8,30}\b|\b[a-z_-]*\d[\w-]{3,}\b`)
 
 // index remembers a body of text well enough to say whether a value occurs in it. Sessions share indexes, so it has a lock of its own.
 type index struct {
@@ -112,12 +108,44 @@ func normalise(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(s), unicode.IsSpace), " ")
 }
 
+// minAtom is the length from which a word can be an atom, in bytes.
+const minAtom = 4
+
+// atoms returns the words that carry a target by themselves: addresses, URLs, hosts, paths, account numbers and identifiers. One pass,
+// without a regular expression, since every untrusted result goes through here.
 func atoms(normalised string) []string {
-	found := atomPattern.FindAllString(normalised, -1)
-	for i, a := range found {
-		found[i] = strings.TrimRight(a, ".,;:!?/")
+	var out []string
+	for word := range strings.FieldsFuncSeq(normalised, separates) {
+		word = strings.Trim(word, ".,;:!?/")
+		if strings.Contains(word, "://") {
+			out = append(out, word)
+			continue
+		}
+		for part := range strings.SplitSeq(word, "=") {
+			if len(part) >= minAtom && tells(part) {
+				out = append(out, part)
+			}
+		}
 	}
-	return found
+	return out
+}
+
+// separates reports whether r stands between words: white space, quotes, brackets and what shells and lists part with.
+func separates(r rune) bool {
+	return r == ' ' || r == '\n' || strings.ContainsRune("'\"`<>()[]{}|,;", r)
+}
+
+// tells reports whether a word holds a digit, an at sign, a solidus, or a dot between letters.
+func tells(word string) bool {
+	for i := range len(word) {
+		switch c := word[i]; {
+		case c >= '0' && c <= '9', c == '@', c == '/':
+			return true
+		case c == '.' && i > 0 && i+1 < len(word) && wordByte(word[i-1]) && wordByte(word[i+1]):
+			return true
+		}
+	}
+	return false
 }
 
 // shingles returns every run of shingleWords words.
