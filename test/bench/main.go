@@ -64,7 +64,7 @@ func run(ctx context.Context) error {
 			{"decision, one call", side.AgentURL + "/v1/decisions", side.token, oneCall},
 			{"decision, mixed calls", side.AgentURL + "/v1/decisions", side.token, mixedBody},
 		} {
-			measure(target.url, target.token, conns, warmUp, target.body) // discarded
+			measure(target.url, target.token, conns, warmUp, func(n int64) []byte { return target.body(n + requests) }) // discarded
 			r := measure(target.url, target.token, conns, requests, target.body)
 			fmt.Printf("%-24s %d connections: p50 %s  p99 %s  %.0f/s  failed %d\n", target.name, conns, r.p50, r.p99, r.rate, r.failed)
 		}
@@ -76,7 +76,7 @@ func sameBody(int64) []byte { return oneCall(0) }
 
 // oneCall repeats one call; sessions change before their budget of calls is used up.
 func oneCall(n int64) []byte {
-	return fmt.Appendf(nil, `{"session_id":"one-%d","tool":{"namespace":"bench","name":"read"},"input":{"path":"/repo/a.txt","limit":20}}`, n/400)
+	return fmt.Appendf(nil, `{"session_id":"one-%d","tool":{"namespace":"bench","name":"read"},"input":{"path":"/repo/a.txt","limit":20}}`, n/300)
 }
 
 // mixedBody varies session, path and size; one in three repeats an earlier call.
