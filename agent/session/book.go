@@ -1,10 +1,12 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +41,8 @@ type Config struct {
 	TaintCarry time.Duration
 	// MaxIterations is the iteration after which calls ask. Default 50.
 	MaxIterations int
+	// MaxSessions is how many sessions are held in memory; past it the longest unused are put away. Default 2000.
+	MaxSessions int
 	// MaxCalls is the number of calls of one session after which calls ask. Default 1000.
 	MaxCalls int
 }
@@ -53,6 +57,7 @@ type Book struct {
 
 	mu       sync.Mutex
 	sessions map[string]*Session
+	uses     uint64 // counts entries; a session's own number says how recently it was used
 }
 
 // NewBook returns a Book, or an error that names every missing part.
@@ -65,6 +70,9 @@ func NewBook(cfg Config) (*Book, error) {
 	}
 	if cfg.MaxIterations == 0 {
 		cfg.MaxIterations = 50
+	}
+	if cfg.MaxSessions == 0 {
+		cfg.MaxSessions = 2000
 	}
 	if cfg.MaxCalls == 0 {
 		cfg.MaxCalls = 1000
@@ -116,8 +124,13 @@ func checkID(id string) error {
 // find returns the session from memory or from the store; callers hold mu.
 func (b *Book) find(ctx context.Context, tenant, id string) (*Session, error) {
 	key := tenant + "\x00" + id
+	b.uses++
 	if s := b.sessions[key]; s != nil {
+		s.used = b.uses
 		return s, nil
+	}
+	if err := b.makeRoom(ctx); err != nil {
+		return nil, err
 	}
 	rec, err := b.cfg.Store.Load(ctx, tenant, id)
 	if err != nil {
@@ -130,8 +143,24 @@ func (b *Book) find(ctx context.Context, tenant, id string) (*Session, error) {
 	return s, nil
 }
 
+// makeRoom puts away the tenth of the sessions that was unused longest, once the book is full; callers hold mu. A tainted one loses its
+// provenance index with that, so its record is marked as another run's: it comes back as carried.
+func (b *Book) makeRoom(ctx context.Context) error {
+	if len(b.sessions) < b.cfg.MaxSessions {
+		return nil
+	}
+	keys := slices.SortedFunc(maps.Keys(b.sessions), func(x, y string) int { return cmp.Compare(b.sessions[x].used, b.sessions[y].used) })
+	for _, key := range keys[:len(keys)/10+1] {
+		if err := b.sessions[key].putAway(ctx); err != nil {
+			return err
+		}
+		delete(b.sessions, key)
+	}
+	return nil
+}
+
 func (b *Book) session(rec Record) *Session {
-	return &Session{book: b, tenant: rec.Tenant, agent: rec.Agent, rec: rec, scope: sanitize.NewScope(), untrusted: []*index{newIndex()}, endorsed: map[uint64]bool{}}
+	return &Session{book: b, used: b.uses, tenant: rec.Tenant, agent: rec.Agent, rec: rec, scope: sanitize.NewScope(), untrusted: []*index{newIndex()}, endorsed: map[uint64]bool{}}
 }
 
 // open starts a session: what its parent touched is inherited whole, what other recent sessions of the agent touched only as provenance.

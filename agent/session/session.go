@@ -31,6 +31,7 @@ type Session struct {
 	tenant string
 	agent  string
 	scope  *sanitize.Scope
+	used   uint64 // guarded by book.mu
 
 	mu        sync.Mutex
 	rec       Record
@@ -40,6 +41,17 @@ type Session struct {
 	endorsed  map[uint64]bool
 	calls     int
 	streak    int
+}
+
+// putAway stores what must be known when the session comes back without its provenance index.
+func (s *Session) putAway(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.rec.Labels, tool.LabelUntrusted) {
+		return nil
+	}
+	s.rec.Epoch = ""
+	return s.book.cfg.Store.Save(ctx, s.rec)
 }
 
 // Facts returns what policy sees of the session.

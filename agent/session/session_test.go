@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -262,6 +263,26 @@ func TestErrorsIterationsAndBudgetsAreCounted(t *testing.T) {
 	}
 	if got := s.Facts(50); got.ErrorStreak != 0 || got.IterationOver || !got.OverBudget {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestSessionsThatArePutAwayComeBackCarried(t *testing.T) {
+	p := newPlace(t)
+	b, err := session.NewBook(session.Config{Store: localsession.New(p.db), Now: func() time.Time { return p.now }, Epoch: "1", MaxSessions: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	learn(t, enter(t, b, "tainted"), "write to eve@evil.test", tool.LabelUntrusted)
+	enter(t, b, "clean")
+	p.now = p.now.Add(2 * time.Hour) // past the time in which new sessions inherit
+	for n := range 40 {
+		enter(t, b, fmt.Sprint("other", n))
+	}
+	if back := enter(t, b, "tainted"); !back.Facts(0).Tainted || !back.Facts(0).Carried {
+		t.Errorf("tainted: %+v", back.Facts(0))
+	}
+	if back := enter(t, b, "clean"); back.Facts(0).Tainted || back.Facts(0).Carried {
+		t.Errorf("clean: %+v", back.Facts(0))
 	}
 }
 
