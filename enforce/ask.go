@@ -47,7 +47,8 @@ func reviewed(asked decision.Decision, item queue.Item) decision.Decision {
 	case queue.Open:
 		return d
 	case queue.Approved:
-		d.Behavior, d.Source, d.Reason = decision.Allow, decision.SourceReview, "a reviewer approved the call"
+		// What the asking obliged to, the reviewer has carried out.
+		d.Behavior, d.Source, d.Reason, d.Obligations = decision.Allow, decision.SourceReview, "a reviewer approved the call", nil
 		if len(item.EditedInput) > 0 {
 			d.Reason, d.UpdatedInput = "a reviewer approved an edited form of the call; run exactly updated_input", item.EditedInput
 		}
