@@ -53,6 +53,7 @@ func TestBrowser(t *testing.T) {
 		"ApprovalTakesAViewAMomentAndTwoSteps":     approveInTwoSteps,
 		"ArgumentsOutOfSightBlockApproval":         unseenBlocks,
 		"HighTierAsksForTheDigest":                 highTierTypes,
+		"PolicyCanWantAReasonForApproving":         approveWithReason,
 		"ThousandRandomKeysNeverApprove":           randomKeys,
 		"ChangedItemStartsTheGateAgain":            changedItem,
 		"DenialNeedsAReason":                       denyWithReason,

@@ -205,6 +205,18 @@ func (d *fakeDesk) state(id string) queue.State {
 	return ""
 }
 
+// last returns the newest ruling of an item.
+func (d *fakeDesk) last(id string) queue.Ruling {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, it := range d.items {
+		if n := len(it.Rulings); it.ID == id && n > 0 {
+			return it.Rulings[n-1]
+		}
+	}
+	return queue.Ruling{}
+}
+
 // add puts an item into the queue and tells every watcher.
 func (d *fakeDesk) add(it queue.Item) {
 	d.mu.Lock()

@@ -104,6 +104,24 @@ func unseenBlocks(b *tab) {
 	b.until(ready)
 }
 
+func approveWithReason(b *tab) {
+	b.put("rev_1", mail, func(it *queue.Item) { it.Obligations = []string{"reason"} })
+	b.enter("/reviews/rev_1")
+	b.click("#approve:not(:disabled)")
+	b.until(`document.querySelector('#why')`)
+	b.until(fmt.Sprintf("performance.now() > %f", eval[float64](b, `performance.now()`)+420))
+	if !eval[bool](b, `document.querySelector('#confirm').getAttribute('aria-disabled') === 'true'`) {
+		b.t.Fatal("an approval without a reason can be confirmed")
+	}
+	b.do(chromedp.Focus(chromedp.CSS("#why")))
+	b.key("asked by phone")
+	b.click("#confirm")
+	b.seeText(".notice", "You approved")
+	if got := b.desk.last("rev_1").Reason; got != "asked by phone" {
+		b.t.Errorf("the reason arrived as %q", got)
+	}
+}
+
 func highTierTypes(b *tab) {
 	b.put("rev_1", mail, func(it *queue.Item) { it.Tier = queue.TierHigh })
 	b.enter("/reviews/rev_1")

@@ -16,6 +16,9 @@ const TARGETS = ['recipient', 'url', 'path', 'account', 'shell_command', 'sql', 
 
 const busy = signal(false);
 export const typed = signal('');
+const why = signal('');
+/** Policy can oblige whoever approves to say why. */
+const wantsReason = (it: Item) => !!it.obligations?.includes('reason');
 const last4 = (digest: string) => digest.slice(-4);
 const short = (digest: string) => digest.replace(/^sha256:(.{4}).*(.{4})$/, '$1…$2');
 
@@ -46,14 +49,15 @@ export async function rule(it: Item, kind: string, more: string) {
 export function armApproval() {
   if (mode.value !== 'view') return;
   typed.value = '';
+  why.value = '';
   arm();
 }
 
 /** The second step. It does nothing when the gate has closed since the first. */
 export function confirmApproval() {
   const it = item.value;
-  if (!it || !mayConfirm() || (it.tier === 'high' && typed.value.toLowerCase() !== last4(it.action_digest))) return;
-  void rule(it, 'approve', '');
+  if (!it || !mayConfirm() || (it.tier === 'high' && typed.value.toLowerCase() !== last4(it.action_digest)) || (wantsReason(it) && !why.value.trim())) return;
+  void rule(it, 'approve', wantsReason(it) ? `,"reason":${JSON.stringify(why.value.trim())}` : '');
 }
 
 function Target({ of }: { of: Item }) {
@@ -70,13 +74,16 @@ function Armed({ of }: { of: Item }) {
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => (field.current ?? button.current)?.focus({ preventScroll: true }), []);
   const high = of.tier === 'high';
-  const fits = !high || typed.value.toLowerCase() === last4(of.action_digest);
+  const fits = (!high || typed.value.toLowerCase() === last4(of.action_digest)) && (!wantsReason(of) || !!why.value.trim());
   return (
     <form class="bar armed" aria-label={t('arm.title')} onSubmit={(e) => { e.preventDefault(); confirmApproval(); }}>
       <div class="subject"><span><b>{t('arm.title')}</b> <span class="hint">{t('arm.hint')}</span></span><Target of={of} /></div>
       {high && (
         <label class="last4">{t('arm.type', { last: last4(of.action_digest) })}
           <input ref={field} value={typed.value} maxLength={4} autocomplete="off" autocapitalize="off" spellcheck={false} onInput={(e) => { typed.value = e.currentTarget.value; }} /></label>
+      )}
+      {wantsReason(of) && (
+        <label class="grow"><span>{t('arm.reason')}</span><input id="why" value={why.value} maxLength={1000} autocomplete="off" onInput={(e) => { why.value = e.currentTarget.value; }} /></label>
       )}
       <button type="button" onClick={disarm}>{t('do.cancel')}</button>
       <button ref={button} type="submit" class="primary" id="confirm" aria-disabled={!fits || busy.value}><Icon name="check" />{t('do.confirm')}</button>

@@ -19,7 +19,7 @@ export interface Item {
   tool: { namespace: string; name: string }; agent: string; owner?: string; session_id: string; tier: Tier; summary: string;
   risk: Risk; risk_source: string; arguments?: Argument[]; raw?: string; reasons: Reason[] | null;
   provenance?: { pointer: string; origin: string; source?: string }[];
-  justification?: string; badges: string[] | null; uninspectable: boolean; rulings: Ruling[];
+  justification?: string; badges: string[] | null; obligations: string[] | null; uninspectable: boolean; rulings: Ruling[];
   approved_view?: Argument[]; approved_digest?: string; closed_by?: string;
   opened_at: string; expires_at: string; resolved_at?: string; now: string;
 }
