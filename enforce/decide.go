@@ -200,14 +200,11 @@ func (e *Enforcer) restamp(c *call, d decision.Decision) decision.Decision {
 // remember keeps the answer for repeats of the invocation, and what may run for the check of its result.
 func (e *Enforcer) remember(c *call, answer wire.Decision) {
 	inv := seen.Call{Digest: tool.BytesDigest([]byte(c.canonical)), Tool: toolClaim(c.req.Tool), Answer: answer}
-	if c.decision.Behavior >= decision.Allow {
-		inv.Accepted = c.canonical
-		if len(c.decision.UpdatedInput) > 0 {
-			if edited, err := strictjson.Canonical(c.decision.UpdatedInput); err == nil {
-				inv.Accepted = string(edited)
-			}
-		}
+	if c.decision.Behavior >= decision.Allow && c.item == nil {
+		inv.Accepted = inv.Digest
 	}
+	// What a review approved is asked of the desk; a copy of its arguments would only take room.
+	inv.Answer.UpdatedInput = nil
 	e.seen.Put(seen.Key(c.who, c.req.SessionID, c.req.InvocationID), inv)
 }
 

@@ -89,13 +89,15 @@ func (e *Enforcer) checkIDs(req wire.DecisionRequest) error {
 }
 
 // masked returns one string for a reviewer: as it is, unless it holds a secret; what cannot be checked is not shown.
-func (e *Enforcer) masked(leaf strictjson.Leaf) string {
-	out, err := e.cfg.Cleaner.Text(context.Background(), sanitize.NewScope(), leaf.Text, sanitize.Options{})
+func (e *Enforcer) masked(leaf strictjson.Leaf) string { return e.maskedText(leaf.Text) }
+
+func (e *Enforcer) maskedText(text string) string {
+	out, err := e.cfg.Cleaner.Text(context.Background(), sanitize.NewScope(), text, sanitize.Options{})
 	if err != nil {
 		return "[not shown]"
 	}
 	if slices.ContainsFunc(out.Findings, func(f sanitize.Finding) bool { return f.Family == sanitize.Secret }) {
 		return out.Text
 	}
-	return leaf.Text
+	return text
 }

@@ -92,23 +92,25 @@ func (r *result) labelsOf(announced bool) []tool.Label {
 	return tool.Join(labels, nil)
 }
 
-// compare holds the result against the decision of its invocation. It reports false when no such call of this tool was decided.
+// compare holds the result against the decision of its invocation. It reports false when no such call of this tool was allowed.
 func (e *Enforcer) compare(ctx context.Context, r *result) bool {
-	if r.req.InvocationID == "" {
-		return true
-	}
 	inv, known := e.seen.Get(seen.Key(r.who, r.req.SessionID, r.req.InvocationID))
 	if !known || inv.Tool != toolClaim(r.req.Tool) {
 		return false
 	}
+	accepted := e.runnable(ctx, r.who, inv)
+	if accepted == "" { // it ran although nothing might
+		r.answer.ExecutedMismatch = true
+		return false
+	}
 	if len(r.req.RanInput) > 0 {
 		ran, err := strictjson.Canonical(r.req.RanInput)
-		r.answer.ExecutedMismatch = err != nil || string(ran) != e.runnable(ctx, r.who, inv)
+		r.answer.ExecutedMismatch = err != nil || tool.BytesDigest(ran) != accepted
 	}
 	return true
 }
 
-// runnable is the canonical form of the arguments that may run, or nothing: what was decided, or what a person approved since.
+// runnable is the digest of the canonical arguments that may run, or "": what was decided, or what a person approved since.
 func (e *Enforcer) runnable(ctx context.Context, who agent.Identity, inv seen.Call) string {
 	if inv.Accepted != "" || inv.Answer.Review == nil {
 		return inv.Accepted
@@ -122,7 +124,7 @@ func (e *Enforcer) runnable(ctx context.Context, who agent.Identity, inv seen.Ca
 	if err != nil {
 		return ""
 	}
-	return string(canonical)
+	return tool.BytesDigest(canonical)
 }
 
 // fill writes what was found into the answer.

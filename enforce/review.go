@@ -208,15 +208,25 @@ func (e *Enforcer) History(ctx context.Context, who agent.Identity, id string) (
 	return s.Labels(), events, nil
 }
 
-// endorse marks the untrusted values of an approved item as seen by a person, for this session, role and tool.
+// endorse marks the untrusted values of an approved item as seen by a person, for this session, role and tool. A value that the reviewer
+// edited away was not approved, so it is not endorsed.
 func (e *Enforcer) endorse(ctx context.Context, item queue.Item) error {
 	s, err := e.cfg.Sessions.Peek(ctx, item.Tenant, item.Session)
 	if err != nil {
 		return err
 	}
-	leaves, err := strictjson.Leaves(item.Input)
-	if err != nil || !slices.ContainsFunc(item.Provenance, decision.ArgOrigin.Untrusted) {
+	asked, err := strictjson.Leaves(item.Input)
+	if err != nil {
 		return err
+	}
+	input, _ := item.Approvable()
+	approved, err := strictjson.Leaves(input)
+	if err != nil {
+		return err
+	}
+	kept := slices.DeleteFunc(approved, func(l strictjson.Leaf) bool { return !slices.Contains(asked, l) })
+	if !slices.ContainsFunc(item.Provenance, decision.ArgOrigin.Untrusted) || len(kept) == 0 {
+		return nil
 	}
 	err = e.record(audit.Event{
 		Class: audit.ValueEndorsed, Tenant: item.Tenant, Agent: item.Agent, Session: item.Session, ReviewID: item.ID, Tool: item.Tool.String(),
@@ -224,6 +234,6 @@ func (e *Enforcer) endorse(ctx context.Context, item queue.Item) error {
 	if err != nil {
 		return err
 	}
-	s.Endorse(leaves, toolClaim(item.Tool), item.Provenance)
+	s.Endorse(kept, toolClaim(item.Tool), item.Provenance)
 	return nil
 }

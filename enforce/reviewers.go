@@ -11,6 +11,7 @@ import (
 	"ostiary/audit"
 	"ostiary/decision"
 	"ostiary/queue"
+	"ostiary/queue/view"
 	"ostiary/sanitize"
 )
 
@@ -39,14 +40,11 @@ func (r Reviewers) Get(ctx context.Context, who agent.Identity, id string) (queu
 func (r Reviewers) Rule(ctx context.Context, who agent.Identity, id string, ruling queue.Ruling) (queue.Item, error) {
 	var edit *queue.Settled
 	if ruling.Kind == queue.Edit {
-		d, digest, err := r.judgeEdit(ctx, who, id, ruling.EditedInput)
+		settled, err := r.settleEdit(ctx, who, id, ruling.EditedInput)
 		if err != nil {
 			return queue.Item{}, err
 		}
-		if d.Behavior == decision.Deny {
-			return queue.Item{}, ostiary.Errorf(ostiary.KindEditDenied, "policy denies the edited call: %s", d.Reason)
-		}
-		edit = &queue.Settled{Digest: digest}
+		edit = &settled
 	}
 	if ruling.Kind == queue.Respond {
 		text, err := r.cleanText(ctx, ruling.Text)
@@ -64,11 +62,26 @@ func (r Reviewers) Rule(ctx context.Context, who agent.Identity, id string, ruli
 		return shown, err
 	}
 	if item.State == queue.Approved && item.Kind == queue.KindCall {
-		if err := r.e.endorse(ctx, item); err != nil {
-			return item, err
-		}
+		// The ruling stands whatever becomes of this; without an endorsement the next call just asks again.
+		_ = r.e.endorse(ctx, item)
 	}
 	return r.e.show(ctx, item)
+}
+
+// settleEdit says what the desk must know of an edited call; one that policy denies is refused.
+func (r Reviewers) settleEdit(ctx context.Context, who agent.Identity, id string, edited jsontext.Value) (queue.Settled, error) {
+	d, digest, err := r.judgeEdit(ctx, who, id, edited)
+	if err != nil {
+		return queue.Settled{}, err
+	}
+	if d.Behavior == decision.Deny {
+		return queue.Settled{}, ostiary.Errorf(ostiary.KindEditDenied, "policy denies the edited call: %s", d.Reason)
+	}
+	args, err := view.Arguments(edited, func(string) (role, origin string) { return "", "" })
+	if err != nil {
+		return queue.Settled{}, err
+	}
+	return queue.Settled{Digest: digest, Obligations: d.Obligations, Uninspectable: view.Uninspectable(args)}, nil
 }
 
 func (r Reviewers) cleanText(ctx context.Context, text string) (string, error) {

@@ -3,16 +3,47 @@ package enforce
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"ostiary/queue"
 	"ostiary/queue/view"
 	"ostiary/sanitize"
 )
 
-// show renders an item's arguments for reviewers, with secrets masked until they are revealed, and fixes on its first showing the digest of
-// what is shown. The digest covers the values themselves, so that masking cannot change what a ruling vouches for.
+// show renders an item for reviewers, with secrets masked until they are revealed, and fixes on its first showing the digest of the
+// arguments and the sentence about them. The digest covers the values themselves, so that masking cannot change what a ruling vouches for.
 func (e *Enforcer) show(ctx context.Context, item queue.Item) (queue.Item, error) {
-	args, err := view.Arguments(item.Input, func(pointer string) (role, origin string) {
+	args, err := e.render(item, item.Input)
+	if err != nil {
+		return item, err
+	}
+	item.Uninspectable = view.Uninspectable(args)
+	if item.ViewDigest == "" {
+		item.ViewDigest = view.DigestOf(args, item.Tool.Namespace, item.Tool.Name, item.Agent, item.Session, item.Summary, string(item.Tier))
+	}
+	if item.View, err = e.mask(ctx, args, item.Input); err != nil {
+		return item, err
+	}
+	if len(item.EditedInput) > 0 {
+		edited, err := e.render(item, item.EditedInput)
+		if err != nil {
+			return item, err
+		}
+		if item.EditedView, err = e.mask(ctx, edited, item.EditedInput); err != nil {
+			return item, err
+		}
+	}
+	item.Justification = e.maskedText(item.Justification)
+	item.Rulings = slices.Clone(item.Rulings)
+	for i := range item.Rulings {
+		r := &item.Rulings[i]
+		r.Reason, r.Text, r.EditedInput = e.maskedText(r.Reason), e.maskedText(r.Text), nil // what was edited stands in EditedView
+	}
+	return item, nil
+}
+
+func (e *Enforcer) render(item queue.Item, input []byte) ([]view.Argument, error) {
+	args, err := view.Arguments(input, func(pointer string) (role, origin string) {
 		for _, o := range item.Provenance {
 			if o.Pointer == pointer {
 				return o.Role, string(o.Origin)
@@ -21,18 +52,17 @@ func (e *Enforcer) show(ctx context.Context, item queue.Item) (queue.Item, error
 		return "", ""
 	})
 	if err != nil {
-		return item, fmt.Errorf("render arguments: %w", err)
+		return nil, fmt.Errorf("render arguments: %w", err)
 	}
-	item.Uninspectable = view.Uninspectable(args)
-	if item.ViewDigest == "" {
-		item.ViewDigest = view.DigestOf(args, item.Tool.Namespace, item.Tool.Name, item.Agent, item.Session, item.Summary, string(item.Tier))
-	}
-	secrets, err := e.secrets(ctx, item.Input)
+	return args, nil
+}
+
+func (e *Enforcer) mask(ctx context.Context, args []view.Argument, input []byte) ([]view.Argument, error) {
+	secrets, err := e.secrets(ctx, input)
 	if err != nil {
-		return item, fmt.Errorf("find secrets in arguments: %w", err)
+		return nil, fmt.Errorf("find secrets in arguments: %w", err)
 	}
-	item.View = view.Mask(args, secrets)
-	return item, nil
+	return view.Mask(args, secrets), nil
 }
 
 // secrets finds the byte ranges of secrets in arguments, by pointer.

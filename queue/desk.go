@@ -138,7 +138,13 @@ func (d *Desk) Get(ctx context.Context, tenant, id string) (Item, error) {
 }
 
 // List returns a page of items.
-func (d *Desk) List(ctx context.Context, f Filter) (Page, error) { return d.cfg.Store.List(ctx, f) }
+func (d *Desk) List(ctx context.Context, f Filter) (Page, error) {
+	page, err := d.cfg.Store.List(ctx, f)
+	if errors.Is(err, ErrCursor) {
+		return page, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/cursor", Msg: "the cursor is not one of this list", Err: err}
+	}
+	return page, err
+}
 
 // Wait returns the item once it is no longer open, or as it is when ctx ends.
 func (d *Desk) Wait(ctx context.Context, tenant, id string) (Item, error) {
@@ -251,7 +257,7 @@ func (d *Desk) record(e audit.Event) error {
 func said(err error) error {
 	var e *ostiary.Error
 	switch {
-	case errors.As(err, &e):
+	case errors.As(err, &e), errors.Is(err, errNotDue):
 		return err
 	case errors.Is(err, ErrNotFound):
 		return ostiary.Wrap(ostiary.KindNotFound, err, "there is no such review")

@@ -49,7 +49,8 @@ type Item struct {
 	Hints        tool.Annotations
 	ActionDigest string
 	ViewDigest   string          // digest of everything a reviewer is shown; what a ruling vouches for
-	View         []view.Argument `json:"-"` // rendered from Input when the item is read
+	View         []view.Argument `json:"-"` // rendered from Input when the item is read; secrets masked
+	EditedView   []view.Argument `json:"-"` // the same of EditedInput
 
 	Tier           Tier
 	Summary        string // one server-written sentence of what will happen

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -11,8 +12,12 @@ import (
 	"ostiary/decision"
 )
 
-// Settled is an edit that policy has judged: the digest of the edited call.
-type Settled struct{ Digest string }
+// Settled is an edit that policy has judged.
+type Settled struct {
+	Digest        string   // action digest of the edited call
+	Obligations   []string // what policy obliges to for the edited call
+	Uninspectable bool     // the edited arguments cannot be shown completely
+}
 
 // Rule applies one person's ruling. For an edit, edit carries what policy settled about it; it is nil for every other kind.
 //
@@ -47,7 +52,7 @@ func (d *Desk) admit(i Item, who agent.Identity, r Ruling, edit *Settled) error 
 		return decided(i)
 	case !d.cfg.Now().Before(i.ExpiresAt):
 		return ostiary.Errorf(ostiary.KindReviewExpired, "the review expired before it was ruled on")
-	case i.Owner != "" && i.Owner == who.Name:
+	case i.Owner != "" && strings.EqualFold(i.Owner, who.Name):
 		return ostiary.Errorf(ostiary.KindSelfApproval, "nobody rules on a call of their own agent").WithFix("ask another reviewer")
 	case r.Version != i.Version || r.ActionDigest != i.ActionDigest:
 		return ostiary.Errorf(ostiary.KindStaleVersion, "the review changed since it was shown").WithFix("look at it again, then rule")
@@ -60,12 +65,7 @@ func (d *Desk) admit(i Item, who agent.Identity, r Ruling, edit *Settled) error 
 func admitKind(i Item, r Ruling, edit *Settled) error {
 	switch r.Kind {
 	case Approve:
-		if i.Uninspectable && strings.TrimSpace(r.Reason) == "" {
-			return ostiary.Errorf(ostiary.KindReasonRequired, "parts of this call cannot be shown, so an approval needs a reason")
-		}
-		if slices.Contains(i.Obligations, decision.ObligationReason) && strings.TrimSpace(r.Reason) == "" {
-			return ostiary.Errorf(ostiary.KindReasonRequired, "policy wants a reason for approving this call")
-		}
+		return admitReason(r, i.Uninspectable, i.Obligations)
 	case Deny:
 		if strings.TrimSpace(r.ReasonCode) == "" {
 			return ostiary.Errorf(ostiary.KindReasonRequired, "a denial needs a reason code")
@@ -74,12 +74,29 @@ func admitKind(i Item, r Ruling, edit *Settled) error {
 		if i.Kind != KindCall || edit == nil || len(r.EditedInput) == 0 {
 			return ostiary.Errorf(ostiary.KindInvalidField, "an edit needs edited_input")
 		}
+		if edit.Digest == i.ActionDigest {
+			return ostiary.Errorf(ostiary.KindInvalidField, "the edit changes nothing").WithFix("approve the call as it is")
+		}
+		return admitReason(r, edit.Uninspectable, slices.Concat(i.Obligations, edit.Obligations))
 	case Respond:
 		if strings.TrimSpace(r.Text) == "" {
 			return ostiary.Errorf(ostiary.KindInvalidField, "a response needs a text")
 		}
 	default:
 		return ostiary.Errorf(ostiary.KindInvalidField, "kind is %q, want approve, deny, edit or respond", string(r.Kind))
+	}
+	return nil
+}
+
+// admitReason wants a reason of whoever lets a call run that cannot be shown completely, or for which policy wants one.
+func admitReason(r Ruling, uninspectable bool, obligations []string) error {
+	switch {
+	case strings.TrimSpace(r.Reason) != "":
+		return nil
+	case uninspectable:
+		return ostiary.Errorf(ostiary.KindReasonRequired, "parts of this call cannot be shown, so letting it run needs a reason")
+	case slices.Contains(obligations, decision.ObligationReason):
+		return ostiary.Errorf(ostiary.KindReasonRequired, "policy wants a reason for letting this call run")
 	}
 	return nil
 }
@@ -109,14 +126,21 @@ func (d *Desk) expire(ctx context.Context, item Item) (Item, error) {
 	if !due {
 		return item, nil
 	}
-	return d.change(ctx, item.Tenant, item.ID, func(i *Item) error {
+	closed, err := d.change(ctx, item.Tenant, item.ID, func(i *Item) error {
 		if to, due = overdue(*i, d); !due {
-			return nil
+			return errNotDue
 		}
 		i.State, i.ClosedBy, i.ResolvedAt = to, "nobody acted in time", d.cfg.Now().UTC()
 		return d.record(event(*i, audit.ReviewClosed))
 	})
+	if errors.Is(err, errNotDue) {
+		return closed, nil
+	}
+	return closed, err
 }
+
+// errNotDue undoes a change that somebody else has made already.
+var errNotDue = errors.New("queue: the item's time is not up")
 
 // overdue says what an item whose time is up becomes.
 func overdue(i Item, d *Desk) (State, bool) {

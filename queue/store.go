@@ -11,6 +11,7 @@ var (
 	ErrNotFound = errors.New("queue: no such item")
 	ErrFull     = errors.New("queue: too many open items")
 	ErrUsed     = errors.New("queue: the permit was used before")
+	ErrCursor   = errors.New("queue: not a cursor of this list")
 )
 
 // Caps bound how many items may be open at once.
@@ -33,7 +34,7 @@ type Store interface {
 	// Update applies change to the item in one atomic step and counts its version up. When change returns an error nothing is
 	// stored, and Update returns the item as it stands with that error.
 	Update(ctx context.Context, tenant, id string, change func(*Item) error) (Item, error)
-	// List returns the newest items that fit the filter.
+	// List returns the newest items that fit the filter; ErrCursor for a cursor that the store did not write.
 	List(ctx context.Context, f Filter) (Page, error)
 	// Due returns the open and approved items whose time is up at now.
 	Due(ctx context.Context, now time.Time) ([]Item, error)

@@ -15,7 +15,6 @@ import (
 	"ostiary"
 	"ostiary/agent"
 	"ostiary/sanitize"
-	"ostiary/tool"
 )
 
 // ErrNotFound is returned by a Store that has no such session.
@@ -27,8 +26,8 @@ type Store interface {
 	Load(ctx context.Context, tenant, id string) (Record, error)
 	// Save stores a record; it is on disk when Save returns.
 	Save(ctx context.Context, rec Record) error
-	// LastTaint returns when a session of the agent was last tainted; the zero time when never.
-	LastTaint(ctx context.Context, tenant, agent string) (time.Time, error)
+	// TaintedElsewhere reports whether a session of the agent was tainted after since in another run than epoch: its provenance index is gone.
+	TaintedElsewhere(ctx context.Context, tenant, agent, epoch string, since time.Time) (bool, error)
 }
 
 // Config of a Book.
@@ -136,9 +135,13 @@ func (b *Book) find(ctx context.Context, tenant, id string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	lost := rec.Epoch != b.cfg.Epoch && rec.indexed()
+	if !lost {
+		rec.Epoch = b.cfg.Epoch // nothing was lost with the other run
+	}
 	s := b.session(rec)
 	// Its provenance index went with the process that held it.
-	s.carried = rec.Epoch != b.cfg.Epoch && slices.Contains(rec.Labels, tool.LabelUntrusted)
+	s.carried = lost
 	b.sessions[key] = s
 	return s, nil
 }
@@ -191,7 +194,7 @@ func (b *Book) inheritParent(ctx context.Context, s *Session, who agent.Identity
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s.rec.Labels, s.rec.TaintedAt, s.carried = slices.Clone(p.rec.Labels), p.rec.TaintedAt, p.carried
+	s.rec.Labels, s.rec.TaintedAt, s.rec.Inherited, s.carried = slices.Clone(p.rec.Labels), p.rec.TaintedAt, p.rec.Inherited, p.carried
 	s.untrusted = append(s.untrusted, p.untrusted...)
 	return nil
 }
@@ -206,15 +209,11 @@ func (b *Book) inheritRecent(ctx context.Context, s *Session) error {
 	for _, t := range recent[:min(len(recent), inherited)] {
 		s.untrusted = append(s.untrusted, t.index)
 	}
-	last, err := b.cfg.Store.LastTaint(ctx, s.tenant, s.agent)
-	if err != nil {
-		return err
-	}
-	// Tainted within the time, but by a process whose indexes are gone.
-	if last.After(since) && len(recent) == 0 {
-		s.carried = true
-	}
-	return nil
+	s.rec.Inherited = s.rec.Inherited || len(recent) > 0
+	lost, err := b.cfg.Store.TaintedElsewhere(ctx, s.tenant, s.agent, b.cfg.Epoch, since)
+	s.carried = s.carried || lost
+	s.rec.Inherited = s.rec.Inherited || lost
+	return err
 }
 
 type tainted struct {

@@ -23,7 +23,11 @@ type Record struct {
 	Labels    []tool.Label
 	TaintedAt time.Time // zero while untainted
 	Epoch     string    // the process that wrote it: another epoch's provenance index is gone
+	Inherited bool      // it looked into other sessions' indexes too
 }
+
+// indexed reports whether the session had a provenance index worth missing.
+func (r Record) indexed() bool { return r.Inherited || slices.Contains(r.Labels, tool.LabelUntrusted) }
 
 // Session is one run of one agent. It is safe for concurrent use.
 type Session struct {
@@ -47,7 +51,7 @@ type Session struct {
 func (s *Session) putAway(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Contains(s.rec.Labels, tool.LabelUntrusted) {
+	if !s.rec.indexed() {
 		return nil
 	}
 	s.rec.Epoch = ""

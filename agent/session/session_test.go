@@ -212,6 +212,14 @@ func TestChangingTheSessionIDShedsNoProvenance(t *testing.T) {
 	if after := enter(t, p.book(t, "2"), "newer"); !after.Facts(0).Carried {
 		t.Error("after a restart the lost provenance is not told")
 	}
+	again := p.book(t, "3")
+	if heir := enter(t, again, "new"); !heir.Facts(0).Carried {
+		t.Error("a session that had inherited provenance comes back without being told that it is lost")
+	}
+	learn(t, enter(t, again, "fresh taint"), "x", tool.LabelUntrusted)
+	if other := enter(t, again, "another"); !other.Facts(0).Carried {
+		t.Error("a taint of this run hides that an older one's provenance is lost")
+	}
 	p.now = p.now.Add(2 * time.Hour)
 	if late := enter(t, b, "late"); origins(t, late, `{"to":"eve@evil.test"}`)["/to"].Origin != decision.OriginModel {
 		t.Error("provenance is carried past its time")
@@ -272,8 +280,8 @@ func TestSessionsThatArePutAwayComeBackCarried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	learn(t, enter(t, b, "tainted"), "write to eve@evil.test", tool.LabelUntrusted)
 	enter(t, b, "clean")
+	learn(t, enter(t, b, "tainted"), "write to eve@evil.test", tool.LabelUntrusted)
 	p.now = p.now.Add(2 * time.Hour) // past the time in which new sessions inherit
 	for n := range 40 {
 		enter(t, b, fmt.Sprint("other", n))

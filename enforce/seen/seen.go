@@ -8,14 +8,14 @@ import (
 )
 
 // maxCalls bounds how many decided calls are remembered; the oldest are forgotten first.
-const maxCalls = 50_000
+const maxCalls = 20_000
 
 // Call is a decided call, remembered so that the same id gets the same answer and a result can be held against what was decided.
 type Call struct {
 	Digest   string
 	Tool     string
 	Answer   wire.Decision
-	Accepted string // canonical arguments that may run; empty when none may yet
+	Accepted string // digest of the canonical arguments that may run; empty when none may yet
 }
 
 // Calls remembers decided calls by session and invocation id. It is safe for concurrent use.

@@ -13,12 +13,12 @@ type ResultRequest struct {
 	Tool         tool.Name      `json:"tool,omitzero"`
 	Result       *tool.Envelope `json:"result,omitempty"`
 	// Content is a string or MCP content blocks; exactly one of Result and Content is given.
-	Content           jsontext.Value `json:"content,omitempty"`
-	StructuredContent jsontext.Value `json:"structured_content,omitempty"`
+	Content           jsontext.Value `json:"content,omitzero"`
+	StructuredContent jsontext.Value `json:"structured_content,omitzero"`
 	ContentType       string         `json:"content_type,omitempty"`
 	Origin            *Origin        `json:"origin,omitempty"`
 	// RanInput is what really ran, where the caller knows; a difference from what was decided is told as executed_mismatch.
-	RanInput jsontext.Value `json:"ran_input,omitempty"`
+	RanInput jsontext.Value `json:"ran_input,omitzero"`
 	// MaxLength bounds every text in bytes; absent means 4,096, 0 means no cut.
 	MaxLength     *int `json:"max_length,omitzero"`
 	ReturnSummary bool `json:"return_summary,omitzero"`
@@ -34,7 +34,7 @@ type ResultResponse struct {
 	InvocationID      string         `json:"invocation_id,omitempty"`
 	Result            *tool.Envelope `json:"result"`
 	Content           jsontext.Value `json:"content"`
-	StructuredContent jsontext.Value `json:"structured_content,omitempty"`
+	StructuredContent jsontext.Value `json:"structured_content,omitzero"`
 	Tainted           bool           `json:"tainted"`
 	Labels            []tool.Label   `json:"labels"`
 	Findings          []Finding      `json:"findings"`

@@ -186,18 +186,15 @@ func writeCursor(at int64, id string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(at, 10) + " " + id))
 }
 
-// ErrCursor is returned for a cursor that this store did not write.
-var ErrCursor = errors.New("localqueue: not a cursor of this list")
-
 func readCursor(cursor string) (int64, string, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
-		return 0, "", ErrCursor
+		return 0, "", queue.ErrCursor
 	}
 	head, id, found := strings.Cut(string(raw), " ")
 	at, err := strconv.ParseInt(head, 10, 64)
 	if !found || err != nil {
-		return 0, "", ErrCursor
+		return 0, "", queue.ErrCursor
 	}
 	return at, id, nil
 }

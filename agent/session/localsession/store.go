@@ -49,8 +49,9 @@ func (s *Store) Save(ctx context.Context, rec session.Record) error {
 		tainted = rec.TaintedAt.UnixMilli()
 	}
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
-		_, err := tx.Exec(`INSERT INTO sessions (tenant, id, agent, tainted_at, doc) VALUES (?,?,?,?,?)
-			ON CONFLICT (tenant, id) DO UPDATE SET tainted_at=excluded.tainted_at, doc=excluded.doc`, rec.Tenant, rec.ID, rec.Agent, tainted, doc)
+		_, err := tx.Exec(`INSERT INTO sessions (tenant, id, agent, tainted_at, epoch, doc) VALUES (?,?,?,?,?,?)
+			ON CONFLICT (tenant, id) DO UPDATE SET tainted_at=excluded.tainted_at, epoch=excluded.epoch, doc=excluded.doc`,
+			rec.Tenant, rec.ID, rec.Agent, tainted, rec.Epoch, doc)
 		if err != nil {
 			return fmt.Errorf("localsession: save: %w", err)
 		}
@@ -58,15 +59,13 @@ func (s *Store) Save(ctx context.Context, rec session.Record) error {
 	})
 }
 
-// LastTaint implements session.Store.
-func (s *Store) LastTaint(ctx context.Context, tenant, agent string) (time.Time, error) {
-	var at sql.NullInt64
-	err := s.db.Read().QueryRowContext(ctx, `SELECT max(tainted_at) FROM sessions WHERE tenant=? AND agent=?`, tenant, agent).Scan(&at)
+// TaintedElsewhere implements session.Store.
+func (s *Store) TaintedElsewhere(ctx context.Context, tenant, agent, epoch string, since time.Time) (bool, error) {
+	var found bool
+	err := s.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sessions WHERE tenant=? AND agent=? AND tainted_at > ? AND epoch != ?)`,
+		tenant, agent, since.UnixMilli(), epoch).Scan(&found)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("localsession: last taint: %w", err)
+		return false, fmt.Errorf("localsession: tainted elsewhere: %w", err)
 	}
-	if at.Int64 == 0 {
-		return time.Time{}, nil
-	}
-	return time.UnixMilli(at.Int64), nil
+	return found, nil
 }

@@ -30,6 +30,7 @@ CREATE TABLE sessions (
   id         TEXT NOT NULL,
   agent      TEXT NOT NULL,
   tainted_at INTEGER NOT NULL,             -- Unix milliseconds, 0 while untainted
+  epoch      TEXT NOT NULL,                -- the run of the process that holds its provenance index
   doc        BLOB NOT NULL,
   PRIMARY KEY (tenant, id)
 ) STRICT;
