@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"os/user"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -30,7 +29,6 @@ import (
 	"ostiary/internal/config"
 	"ostiary/internal/datadir"
 	"ostiary/internal/localdb"
-	"ostiary/policies"
 	"ostiary/queue"
 	"ostiary/queue/localqueue"
 	"ostiary/sanitize"
@@ -61,7 +59,11 @@ func build(ctx context.Context, cfg config.Config, ls *listeners, log *slog.Logg
 		}
 	}()
 	// Policies first: a mistake in them is the operator's to mend, and nothing needs to be touched to find it.
-	engine, err := rego.Load(ctx, policyConfig(cfg))
+	policy, err := policyConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := rego.Load(ctx, policy)
 	if err != nil {
 		return nil, err
 	}
@@ -85,38 +87,6 @@ func build(ctx context.Context, cfg config.Config, ls *listeners, log *slog.Logg
 		return nil, err
 	}
 	return a, a.log.AppendDurable(audit.Event{Class: audit.SidecarStarted, Revision: engine.Revision()})
-}
-
-// policyConfig makes the operator's settings and our own paths part of the policies' data.
-func policyConfig(cfg config.Config) rego.Config {
-	baseline := map[string]any{}
-	for k, v := range cfg.Baseline {
-		baseline[k] = v
-	}
-	if cfg.Posture == config.Balanced {
-		baseline["sink_mode"] = "provenance"
-	}
-	baseline["own_paths"] = ownPaths(cfg)
-	return rego.Config{Shipped: policies.FS, OperatorDir: cfg.Policies.Dir, Timeout: cfg.Policies.Timeout, Settings: map[string]map[string]any{"baseline": baseline}}
-}
-
-// ownPaths lists our configuration, state, policies and declarations, by the path given and by what it really is.
-func ownPaths(cfg config.Config) []string {
-	var globs []string
-	for _, dir := range []string{cfg.File, cfg.Data, cfg.Policies.Dir, cfg.Tools} {
-		if dir == "" {
-			continue
-		}
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			continue
-		}
-		globs = append(globs, abs, abs+"/**")
-		if resolved, err := filepath.EvalSymlinks(abs); err == nil && resolved != abs {
-			globs = append(globs, resolved, resolved+"/**")
-		}
-	}
-	return globs
 }
 
 func (a *app) openStores(ctx context.Context) (err error) {

@@ -141,10 +141,15 @@ func TestAResultFullOfPersonalDataAsks(t *testing.T) {
 }
 
 func TestOwnStateIsDeniedEvenToReads(t *testing.T) {
-	e := load(t, rego.Config{Settings: map[string]map[string]any{"baseline": {"own_paths": []string{"/var/lib/ostiary/**"}}}})
-	out := decide(t, e, call(func(in *decision.Input) { in.Parsed.Paths = []string{"/var/lib/ostiary/agent.token"} }))
-	if out.Behavior != decision.Deny {
-		t.Errorf("got %+v", out)
+	e := load(t, rego.Config{Settings: map[string]map[string]any{"baseline": {"own_paths": []string{"/var/lib/[ostiary]"}}}})
+	for path, want := range map[string]decision.Behavior{
+		"/var/lib/[ostiary]": decision.Deny, "/var/lib/[ostiary]/keys/agent.token": decision.Deny,
+		"/var/lib/[ostiary]-notes": decision.Allow, "/var/lib/o": decision.Allow,
+	} {
+		out := decide(t, e, call(func(in *decision.Input) { in.Parsed.Paths = []string{path} }))
+		if out.Behavior != want {
+			t.Errorf("%s: got %+v, want %s", path, out, want)
+		}
 	}
 }
 

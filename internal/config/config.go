@@ -28,7 +28,7 @@ const (
 
 // Config is every setting, by its key in the file; OSTIARY_CAPS__PER_SESSION sets caps.per_session.
 type Config struct {
-	// File is the configuration file that was read; empty when there was none. It is no setting.
+	// File is where the configuration file is, or would be; empty when there is no home to look for it in. It is no setting.
 	File string `koanf:"-"`
 	// Data is the directory of the state, keys and tokens. Defaults to $XDG_STATE_HOME/ostiary.
 	Data string `koanf:"data"`
@@ -131,7 +131,6 @@ func Load(path string, environ []string, override func(*Config)) (Config, error)
 	return cfg, nil
 }
 
-// loadFile reads the file and returns its path, or "" when the default one is absent.
 // refuseBareDuration refuses a number without a unit: 30 would be 30 nanoseconds, and a veto as good as none.
 func refuseBareDuration(from, to reflect.Type, value any) (any, error) {
 	if to == reflect.TypeFor[time.Duration]() && from != to && from.Kind() != reflect.String && fmt.Sprint(value) != "0" {
@@ -140,6 +139,7 @@ func refuseBareDuration(from, to reflect.Type, value any) (any, error) {
 	return value, nil
 }
 
+// loadFile reads the file and returns its path. The default one may be absent.
 func loadFile(k *koanf.Koanf, path string) (string, error) {
 	given := path != ""
 	if !given {
@@ -150,10 +150,7 @@ func loadFile(k *koanf.Koanf, path string) (string, error) {
 		path = filepath.Join(dir, "ostiary", "config.yaml")
 	}
 	err := k.Load(file.Provider(path), yaml.Parser())
-	if !given && errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
-	if err == nil {
+	if err == nil || !given && errors.Is(err, os.ErrNotExist) {
 		return path, nil
 	}
 	return "", invalid(err, "the configuration file "+path+" cannot be read: "+oneLine(err))

@@ -14,8 +14,8 @@ verdicts contains {
 } if {
 	input.phase == "call"
 	some path in input.parsed.paths
-	some pattern in data.ostiary.baseline.own_paths
-	glob.match(pattern, ["/"], path)
+	some own in data.ostiary.baseline.own_paths
+	path_within(path, own)
 }
 
 verdicts contains {
@@ -31,3 +31,8 @@ verdicts contains {
 	some pattern in data.ostiary.baseline.hook_settings
 	glob.match(pattern, ["/"], path)
 }
+
+# own is a literal path: a directory whose name looks like a glob is protected as well.
+path_within(path, own) if path == own
+
+path_within(path, own) if startswith(path, concat("", [own, "/"]))

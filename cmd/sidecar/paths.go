@@ -1,0 +1,54 @@
+package main
+
+import (
+	"path/filepath"
+
+	"ostiary/decision/rego"
+	"ostiary/internal/config"
+	"ostiary/policies"
+)
+
+// policyConfig makes the operator's settings and our own paths part of the policies' data.
+func policyConfig(cfg config.Config) (rego.Config, error) {
+	baseline := map[string]any{}
+	for k, v := range cfg.Baseline {
+		baseline[k] = v
+	}
+	if cfg.Posture == config.Balanced {
+		baseline["sink_mode"] = "provenance"
+	}
+	own, err := ownPaths(cfg)
+	if err != nil {
+		return rego.Config{}, err
+	}
+	baseline["own_paths"] = own
+	return rego.Config{Shipped: policies.FS, OperatorDir: cfg.Policies.Dir, Timeout: cfg.Policies.Timeout, Settings: map[string]map[string]any{"baseline": baseline}}, nil
+}
+
+// ownPaths lists our configuration, state, socket, policies and declarations, by the path given and by what it really is. What is not
+// there yet counts as well: a configuration file that an agent could make would be ours at the next start.
+func ownPaths(cfg config.Config) ([]string, error) {
+	var own []string
+	for _, path := range []string{cfg.File, cfg.Data, cfg.Socket, cfg.Policies.Dir, cfg.Tools} {
+		if path == "" {
+			continue
+		}
+		given, err := filepath.Abs(path)
+		if err != nil {
+			return nil, err
+		}
+		own = append(own, given)
+		if real := resolve(given); real != given {
+			own = append(own, real)
+		}
+	}
+	return own, nil
+}
+
+// resolve follows the symbolic links of an absolute path as far as it can be followed; the rest stays as it is.
+func resolve(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
+		return real
+	}
+	return filepath.Join(resolve(filepath.Dir(path)), filepath.Base(path))
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"ostiary/internal/config"
+)
+
+func TestOurOwnPathsAreProtectedBeforeTheyExist(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("real", link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "real"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ownPaths(config.Config{
+		File: filepath.Join(link, "ostiary/config.yaml"), Data: filepath.Join(link, "state/ostiary"), Socket: filepath.Join(dir, "run/sidecar.sock"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		filepath.Join(link, "ostiary/config.yaml"), filepath.Join(dir, "real/ostiary/config.yaml"),
+		filepath.Join(link, "state/ostiary"), filepath.Join(dir, "real/state/ostiary"),
+		filepath.Join(dir, "run/sidecar.sock"),
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestAnAbsentDefaultConfigurationFileIsOursToo(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
+	cfg, err := config.Load("", nil, func(*config.Config) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ownPaths(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(os.Getenv("HOME"), ".config/ostiary/config.yaml"); !slices.Contains(got, want) {
+		t.Errorf("%s is not among %q", want, got)
+	}
+}
