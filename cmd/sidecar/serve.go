@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ostiary"
-	"ostiary/enforce/httpapi"
 	"ostiary/internal/config"
 )
 
@@ -62,7 +61,8 @@ func overlay(cmd *cobra.Command, c *config.Config, flags config.Config) {
 	}
 }
 
-// Limits of a connection. There is no write timeout: long polls and event streams stay open.
+// Limits of a connection. Neither reading nor writing as a whole has one, since long polls and event streams stay open; the faces bound the
+// reading of a body and each write to a stream.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
@@ -84,7 +84,7 @@ func serve(ctx context.Context, cfg config.Config, printJSON bool, out io.Writer
 		return err
 	}
 	defer app.close(log)
-	servers, failed := ls.start(app)
+	servers, failed := ls.start(app, log)
 	if err := announce(out, app.addresses(ls), printJSON); err != nil {
 		return err
 	}
@@ -96,108 +96,32 @@ func serve(ctx context.Context, cfg config.Config, printJSON bool, out io.Writer
 		err = nil
 	case err = <-failed:
 	}
-	return errors.Join(err, drain(app, servers))
+	return errors.Join(err, drain(app, servers, log))
 }
 
 // drain refuses new work, ends every wait, and lets what runs finish.
-func drain(app *app, servers []*http.Server) error {
+func drain(app *app, servers []*http.Server, log *slog.Logger) error {
 	app.api.Drain()
 	if app.console != nil {
 		app.console.Stop()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	return shutdown(servers, drainTimeout, log)
+}
+
+// shutdown waits for requests that run, and cuts those that outlast the time: a client that is stuck holds up nobody.
+func shutdown(servers []*http.Server, within time.Duration, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	var errs []error
 	for _, s := range servers {
-		errs = append(errs, s.Shutdown(ctx))
+		err := s.Shutdown(ctx)
+		if errors.Is(err, context.DeadlineExceeded) {
+			log.Warn("a request did not end in time and was cut", "after", within.String())
+			err = s.Close()
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-// listeners are the open doors: agents by TCP and by socket, reviewers by TCP when a console is wanted.
-type listeners struct {
-	agents, socket, console net.Listener
-}
-
-func listen(cfg config.Config) (*listeners, error) {
-	ls := &listeners{}
-	var err error
-	if ls.agents, err = listenTCP(cfg.Listen, cfg.TrustedNetwork, "--listen"); err != nil {
-		return nil, err
-	}
-	if cfg.Console != "" {
-		if ls.console, err = listenTCP(cfg.Console, cfg.TrustedNetwork, "--console"); err != nil {
-			ls.close()
-			return nil, err
-		}
-	}
-	return ls, nil
-}
-
-// listenTCP opens a port; off loopback it refuses unless the network is trusted, since what travels there is not encrypted.
-func listenTCP(addr string, trusted bool, flag string) (net.Listener, error) {
-	tcp, err := net.ResolveTCPAddr("tcp", addr)
-	if err != nil {
-		return nil, ostiary.Wrap(ostiary.KindConfigInvalid, err, "the address "+addr+" cannot be read").WithFix("give " + flag + " HOST:PORT, such as 127.0.0.1:7070")
-	}
-	if !trusted && !tcp.IP.IsLoopback() {
-		return nil, ostiary.Errorf(ostiary.KindConfigInvalid, "the address %s is not on loopback, and what travels there would not be encrypted", addr).
-			WithFix("listen on 127.0.0.1, or give --trusted-network when the network is private")
-	}
-	l, err := net.ListenTCP("tcp", tcp)
-	if err != nil {
-		return nil, ostiary.Wrap(ostiary.KindConfigInvalid, err, "the address "+addr+" cannot be opened; is another program using it?").
-			WithFix("stop that program, or give " + flag + " another port (0 picks a free one)")
-	}
-	return l, nil
-}
-
-// openSocket opens the Unix socket, owner-only; a left-over file of a dead process is removed, and the data directory's lock says it is dead.
-func (ls *listeners) openSocket(path string) error {
-	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket == 0 {
-		return ostiary.Errorf(ostiary.KindConfigInvalid, "%s is there already and is no socket", path).WithFix("give --socket another path")
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return ostiary.Wrap(ostiary.KindConfigInvalid, err, "the old socket "+path+" cannot be removed")
-	}
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return ostiary.Wrap(ostiary.KindConfigInvalid, err, "the socket "+path+" cannot be opened").WithFix("give --socket a path shorter than 108 bytes in a directory that you can write")
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return errors.Join(ostiary.Wrap(ostiary.KindConfigInvalid, err, "the socket "+path+" cannot be made private"), l.Close())
-	}
-	ls.socket = l
-	return nil
-}
-
-func (ls *listeners) close() {
-	for _, l := range []net.Listener{ls.agents, ls.socket, ls.console} {
-		if l != nil {
-			l.Close() //nolint:errcheck // a server that was shut down has closed it already
-		}
-	}
-}
-
-// start serves every listener; the first failure arrives on the channel.
-func (ls *listeners) start(app *app) ([]*http.Server, <-chan error) {
-	failed := make(chan error, 3)
-	var servers []*http.Server
-	begin := func(l net.Listener, h http.Handler, peer func(context.Context, net.Conn) context.Context) {
-		s := &http.Server{Handler: h, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ConnContext: peer, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
-		servers = append(servers, s)
-		go func() {
-			if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
-			}
-		}()
-	}
-	begin(ls.agents, app.api.Handler(), nil)
-	begin(ls.socket, app.api.Handler(), httpapi.WithPeer)
-	if ls.console != nil {
-		begin(ls.console, app.console.Handler(), nil)
-	}
-	return servers, failed
 }
 
 // addresses is what serve prints when it is ready.
@@ -230,6 +154,9 @@ func announce(out io.Writer, a addresses, asJSON bool) error {
 try it: this call asks, and waits in the console for you
   curl -s %s/v1/decisions -H "Authorization: Bearer $(cat %s)" -H 'Content-Type: application/json' \
     -d '{"session_id":"s-1","tool":{"namespace":"mail","name":"send"},"input":{"to":"ann@example.com","body":"hello"}}'
-`, ostiary.Version, a.AgentURL, a.Socket, console, a.AgentURL, a.TokenFile)
+`, ostiary.Version, a.AgentURL, a.Socket, console, a.AgentURL, shellQuote(a.TokenFile))
 	return err
 }
+
+// shellQuote makes one word of a path for a POSIX shell.
+func shellQuote(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
