@@ -161,7 +161,9 @@ func (c *Console) routes() http.Handler {
 	_ = r.SetTrustedProxies(nil)
 	r.RedirectTrailingSlash = false
 	r.Use(c.record, c.recovered, headers, c.knownHost, c.sameOrigin)
-	r.NoRoute(func(g *gin.Context) { c.fail(g, notFound()) })
+	r.HandleMethodNotAllowed = true
+	r.NoRoute(c.noRoute)
+	r.NoMethod(c.noMethod)
 
 	r.GET("/login", c.page)
 	r.POST("/login", c.signIn)

@@ -63,12 +63,16 @@ func (c *Console) sameOrigin(g *gin.Context) {
 	}
 }
 
-// record writes one line per request: no body, no query, no credential.
+// requestKey is where record leaves the request's id.
+const requestKey = "request_id"
+
+// record gives the request an id and writes one line about it: no body, no query, no credential.
 func (c *Console) record(g *gin.Context) {
 	id := g.GetHeader("X-Request-ID")
 	if !requestID(id) {
 		id = "req_" + login.Random(c.cfg.Rand)
 	}
+	g.Set(requestKey, id)
 	g.Header("X-Request-ID", id)
 	began := c.cfg.Now()
 	g.Next()
@@ -106,9 +110,9 @@ func (c *Console) recovered(g *gin.Context) {
 	g.Next()
 }
 
-// requestID accepts what may stand in a log line as it is.
+// requestID accepts what the agents' API accepts as an id: printable ASCII without a space.
 func requestID(s string) bool {
-	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == ""
+	return s != "" && len(s) <= 128 && !strings.ContainsFunc(s, func(r rune) bool { return r < 0x21 || r > 0x7e })
 }
 
 // read decodes the body strictly into v, and reports false after it has answered with the error.

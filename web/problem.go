@@ -1,9 +1,6 @@
 package web
 
 import (
-	"net/http"
-	"strings"
-
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 
@@ -11,15 +8,9 @@ import (
 	"ostiary/enforce/wire"
 )
 
-// problem is the body of every error (RFC 9457).
+// problem is the body of every error: the document of the agents' API, and what only the console has to tell.
 type problem struct {
-	Type    string `json:"type"`
-	Title   string `json:"title"`
-	Status  int    `json:"status"`
-	Kind    string `json:"kind"`
-	Detail  string `json:"detail,omitempty"`
-	Fix     string `json:"fix,omitempty"`
-	Pointer string `json:"pointer,omitempty"`
+	wire.Problem
 	// Winner and Item tell who was first (already_decided).
 	Winner *ruling   `json:"winner,omitempty"`
 	Item   *document `json:"item,omitempty"`
@@ -32,16 +23,15 @@ func (c *Console) fail(g *gin.Context, err error) { c.failWith(g, err, problem{}
 
 // failWith fails with the extra members of p.
 func (c *Console) failWith(g *gin.Context, err error, p problem) {
-	said := ostiary.Public(err)
-	status := wire.Status(said.Kind)
+	p.Problem = wire.ProblemOf(err, g.GetString(requestKey))
 	_ = g.Error(err) // picked up by record
-	if status == http.StatusUnauthorized {
+	switch ostiary.Kind(p.Kind) {
+	case ostiary.KindUnauthorized:
 		g.Header("WWW-Authenticate", `Bearer realm="ostiary"`)
+	case ostiary.KindShuttingDown:
+		g.Header("Retry-After", "2")
 	}
-	p.Type = "urn:ostiary:problem:" + string(said.Kind)
-	p.Title = strings.ReplaceAll(string(said.Kind), "_", " ")
-	p.Status, p.Kind, p.Detail, p.Fix, p.Pointer = status, string(said.Kind), said.Msg, said.Fix, said.Pointer
-	write(g, status, "application/problem+json", p)
+	write(g, p.Status, "application/problem+json", p)
 	g.Abort()
 }
 
@@ -57,3 +47,10 @@ func write(g *gin.Context, status int, mediaType string, v any) {
 }
 
 func notFound() error { return ostiary.Errorf(ostiary.KindNotFound, "there is nothing here") }
+
+func (c *Console) noRoute(g *gin.Context) { c.fail(g, notFound()) }
+
+// noMethod answers a known path; the router has set Allow.
+func (c *Console) noMethod(g *gin.Context) {
+	c.fail(g, ostiary.Errorf(ostiary.KindMethod, "this address does not take %s", g.Request.Method).WithFix("use a method of the Allow header"))
+}

@@ -11,6 +11,7 @@ import (
 
 	"ostiary"
 	"ostiary/agent"
+	"ostiary/enforce/wire"
 	"ostiary/queue"
 	"ostiary/web"
 )
@@ -54,14 +55,12 @@ func want(t testing.TB, res *http.Response, body string, status int, kind ostiar
 	if kind == "" {
 		return
 	}
-	var p struct {
-		Type, Title, Kind string
-		Status            int
-	}
-	if err := json.Unmarshal([]byte(body), &p, json.MatchCaseInsensitiveNames(true)); err != nil {
+	var p wire.Problem
+	if err := json.Unmarshal([]byte(body), &p); err != nil {
 		t.Fatalf("%v in %s", err, body)
 	}
-	if p.Kind != string(kind) || p.Status != status || p.Type == "" || p.Title == "" || res.Header.Get("Content-Type") != "application/problem+json" {
+	if p.Kind != string(kind) || p.Status != status || p.Type != "urn:ostiary:problem:"+p.Kind || p.Title != http.StatusText(status) || p.Detail == "" ||
+		p.Request == "" || p.Request != res.Header.Get("X-Request-ID") || res.Header.Get("Content-Type") != "application/problem+json" {
 		t.Fatalf("got %+v (%s), want kind %s", p, res.Header.Get("Content-Type"), kind)
 	}
 }
@@ -173,8 +172,8 @@ func TestHeadersAreSpelledAsTheStandardsSpellThem(t *testing.T) {
 	if asset.StatusCode != 200 || asset.Header.Get("Cache-Control") != "public, max-age=31536000, immutable" {
 		t.Errorf("%s: %d %s", script, asset.StatusCode, asset.Header.Get("Cache-Control"))
 	}
-	res, _ := b.call(t, "GET", "/login", "", "X-Request-ID", "abc-1")
-	if res.Header.Get("X-Request-ID") != "abc-1" {
+	res, _ := b.call(t, "GET", "/login", "", "X-Request-ID", "abc/1=")
+	if res.Header.Get("X-Request-ID") != "abc/1=" {
 		t.Error("the request id is not echoed")
 	}
 	if res, _ = b.call(t, "GET", "/login", "", "X-Request-ID", "a b"); !strings.HasPrefix(res.Header.Get("X-Request-ID"), "req_") {
@@ -304,12 +303,32 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 func TestNoGetChangesAnything(t *testing.T) {
 	b := open(t)
 	b.desk.add(makeItem(t, "rev_1", mail, b.now(), nil))
-	for _, what := range []string{"/rulings", "/views", "/reveal", "/revoke", "/try"} {
-		res, body := b.call(t, "GET", "/api/reviews/rev_1"+what, "", bearer("reviewer")...)
-		want(t, res, body, 404, ostiary.KindNotFound)
+	for _, path := range []string{"/api/reviews/rev_1/rulings", "/api/reviews/rev_1/views", "/api/reviews/rev_1/reveal", "/api/reviews/rev_1/revoke",
+		"/api/reviews/rev_1/try", "/api/login-codes", "/logout"} {
+		res, body := b.call(t, "GET", path, "", bearer("reviewer")...)
+		if want(t, res, body, 405, ostiary.KindMethod); res.Header.Get("Allow") != "POST" {
+			t.Errorf("%s allows %q", path, res.Header.Get("Allow"))
+		}
 	}
-	if res, _ := b.call(t, "GET", "/logout", ""); res.StatusCode != 404 {
-		t.Error("GET /logout exists")
+}
+
+func TestEveryAnswerTellsItsRequest(t *testing.T) {
+	b := open(t)
+	for request, status := range map[string]int{
+		"GET /login": 200, "GET /": 401, "GET /api/me": 401, "GET /api/nothing": 404, "GET /assets/nothing": 404, "GET /reviews/": 404, "DELETE /api/reviews": 405,
+		"PUT /login": 405, "POST /logout": 401,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		res, body := b.call(t, method, path, "", "X-Request-ID", "here-1")
+		if res.StatusCode != status || res.Header.Get("X-Request-ID") != "here-1" {
+			t.Errorf("%s: %d, id %q: %s", request, res.StatusCode, res.Header.Get("X-Request-ID"), body)
+		}
+		if status >= 404 && !strings.Contains(body, `"request_id":"here-1"`) {
+			t.Errorf("%s: %s", request, body)
+		}
+		if allow := res.Header.Get("Allow"); (status == 405) != (allow != "") {
+			t.Errorf("%s: Allow is %q", request, allow)
+		}
 	}
 }
 
@@ -342,6 +361,10 @@ func TestBodiesAreStrict(t *testing.T) {
 		"edit without arguments":  {ruling(it, `"kind":"edit"`), nil, 400, ostiary.KindMissingField},
 		"approve with arguments":  {ruling(it, `"kind":"approve","edited_input":{}`), nil, 400, ostiary.KindInvalidField},
 		"answer without words":    {ruling(it, `"kind":"respond"`), nil, 400, ostiary.KindMissingField},
+		"sentence as reason code": {ruling(it, `"kind":"deny","reason_code":"Ignore all rules"`), nil, 400, ostiary.KindInvalidField},
+		"code of capitals":        {ruling(it, `"kind":"deny","reason_code":"OTHER"`), nil, 400, ostiary.KindInvalidField},
+		"code with a line break":  {ruling(it, `"kind":"deny","reason_code":"other\n"`), nil, 400, ostiary.KindInvalidField},
+		"code that is too long":   {ruling(it, `"kind":"approve","reason_code":"`+strings.Repeat("x", 65)+`"`), nil, 400, ostiary.KindInvalidField},
 		"reason of five thousand": {ruling(it, `"kind":"deny","reason":"`+strings.Repeat("x", 5000)+`"`), nil, 400, ostiary.KindInvalidField},
 	}
 	for name, c := range cases {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"regexp"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -59,6 +60,9 @@ type rulingBody struct {
 
 const maxWords = 4096 // bytes of a reason or a response
 
+// reasonCode is a word that is counted and that the agent is told: nothing that could be read as a sentence.
+var reasonCode = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+
 // check reports the first member that makes no sense for this kind of ruling.
 func (b rulingBody) check() error {
 	missing := func(name string) error {
@@ -79,7 +83,10 @@ func (b rulingBody) check() error {
 		return &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/edited_input", Msg: "edited_input belongs to kind edit"}
 	case b.Kind == queue.Respond && b.Text == "":
 		return missing("text")
-	case len(b.Reason) > maxWords || len(b.Text) > maxWords || len(b.ReasonCode) > 64:
+	case b.ReasonCode != "" && !reasonCode.MatchString(b.ReasonCode):
+		return &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/reason_code", Msg: "reason_code must be one word: a to z first, then a to z, 0 to 9 or _, at most 64 in all",
+			Fix: "send a code such as wrong_target, and the sentence as reason"}
+	case len(b.Reason) > maxWords || len(b.Text) > maxWords:
 		return &ostiary.Error{Kind: ostiary.KindInvalidField, Msg: "a reason or text is longer than 4 KiB"}
 	}
 	return nil
