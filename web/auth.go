@@ -100,7 +100,7 @@ func (c *Console) signIn(g *gin.Context) {
 	if err != nil {
 		source = g.Request.RemoteAddr
 	}
-	who, ok, throttled := c.logins.Redeem(source, body.Code)
+	ticket, ok, throttled := c.logins.Redeem(source, body.Code)
 	switch {
 	case throttled:
 		g.Header("Retry-After", "60")
@@ -113,9 +113,9 @@ func (c *Console) signIn(g *gin.Context) {
 	if old, err := g.Request.Cookie(CookieName); err == nil {
 		c.sessions.Close(old.Value)
 	}
-	id, expires := c.sessions.Open(who)
+	id, expires := c.sessions.Open(ticket.Who, ticket.Until)
 	setCookie(g, id, expires)
-	answer(g, http.StatusOK, person(caller{who: who}))
+	answer(g, http.StatusOK, person(caller{who: ticket.Who}))
 }
 
 func (c *Console) signOut(g *gin.Context) {
@@ -132,14 +132,20 @@ func setCookie(g *gin.Context, value string, expires time.Time) {
 	})
 }
 
-// loginCode gives a login link to someone who is signed in already, for another browser of the same person.
+// loginCode gives a login link to someone who is signed in already, for another browser of the same person. The new login ends when
+// this one does. A token makes none: it would turn a credential with an end of its own into a login that outlives it.
 func (c *Console) loginCode(g *gin.Context) {
+	who := callerOf(g)
+	if who.session == nil {
+		c.fail(g, ostiary.Errorf(ostiary.KindRole, "a login link is made in a browser that is signed in, not with a token").WithFix("open a login link first, or use the token itself"))
+		return
+	}
 	var body struct{}
 	if !c.read(g, &body) {
 		return
 	}
-	code := c.logins.Issue(callerOf(g).who)
-	answer(g, http.StatusCreated, map[string]any{"code": code, "path": "/login?code=" + code, "expires_in": int(login.CodeTTL.Seconds())})
+	code, usable := c.logins.Issue(login.Ticket{Who: who.who, Until: who.session.Expires})
+	answer(g, http.StatusCreated, map[string]any{"code": code, "path": "/login?code=" + code, "expires_in": int(usable.Seconds())})
 }
 
 func (c *Console) me(g *gin.Context) { answer(g, http.StatusOK, person(callerOf(g))) }

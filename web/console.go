@@ -148,7 +148,8 @@ func (c *Console) NewLoginCode() string {
 	if c.cfg.LoginAs == (agent.Identity{}) {
 		return ""
 	}
-	return c.logins.Issue(c.cfg.LoginAs)
+	code, _ := c.logins.Issue(login.Ticket{Who: c.cfg.LoginAs})
+	return code
 }
 
 // LoginURL returns a one-time login link below base, such as "http://127.0.0.1:7071".

@@ -68,7 +68,13 @@ func want(t testing.TB, res *http.Response, body string, status int, kind ostiar
 // signIn returns the cookie header of a fresh login.
 func (b *bench) signIn(t testing.TB) string {
 	t.Helper()
-	res, body := b.call(t, "POST", "/login", `{"code":"`+b.console.NewLoginCode()+`"}`)
+	return b.redeem(t, b.console.NewLoginCode())
+}
+
+// redeem returns the cookie header that a code gives.
+func (b *bench) redeem(t testing.TB, code string) string {
+	t.Helper()
+	res, body := b.call(t, "POST", "/login", `{"code":"`+code+`"}`)
 	want(t, res, body, 200, "")
 	return strings.SplitN(res.Header.Get("Set-Cookie"), ";", 2)[0]
 }
@@ -242,21 +248,56 @@ func TestSessionEndsAfterItsTime(t *testing.T) {
 	want(t, res, body, 401, ostiary.KindUnauthorized)
 }
 
-func TestNewLoginCodeFromInsideSignsInTheSamePerson(t *testing.T) {
-	b := open(t)
-	res, body := b.call(t, "POST", "/api/login-codes", "{}", "Cookie", b.signIn(t))
+// loginCode makes a login link from inside a login.
+func (b *bench) loginCode(t *testing.T, cookie string) (code string, expiresIn int) {
+	t.Helper()
+	res, body := b.call(t, "POST", "/api/login-codes", "{}", "Cookie", cookie)
 	want(t, res, body, 201, "")
 	var made struct {
-		Code      string
-		Path      string
-		ExpiresIn int `json:"expires_in"`
+		Code      string `json:"code"`
+		Path      string `json:"path"`
+		ExpiresIn int    `json:"expires_in"`
 	}
-	if err := json.Unmarshal([]byte(body), &made, json.MatchCaseInsensitiveNames(true)); err != nil || made.Path != "/login?code="+made.Code || made.ExpiresIn != 600 {
+	if err := json.Unmarshal([]byte(body), &made); err != nil || made.Path != "/login?code="+made.Code {
 		t.Fatal(err, body)
 	}
-	res, body = b.call(t, "POST", "/login", `{"code":"`+made.Code+`"}`)
-	if want(t, res, body, 200, ""); !strings.Contains(body, `"subject":"rita"`) {
-		t.Error(body)
+	return made.Code, made.ExpiresIn
+}
+
+func TestNewLoginCodeFromInsideSignsInTheSamePerson(t *testing.T) {
+	b := open(t)
+	code, expiresIn := b.loginCode(t, b.signIn(t))
+	res, body := b.call(t, "POST", "/login", `{"code":"`+code+`"}`)
+	if want(t, res, body, 200, ""); !strings.Contains(body, `"subject":"rita"`) || expiresIn != 600 {
+		t.Error(expiresIn, body)
+	}
+}
+
+func TestNoTokenBecomesALogin(t *testing.T) {
+	b := open(t)
+	for _, role := range []string{"reviewer", "owner", "other", "viewer", "author", "agent"} {
+		res, body := b.call(t, "POST", "/api/login-codes", "{}", append(bearer(role), "Cookie", b.signIn(t))...)
+		want(t, res, body, 403, ostiary.KindRole)
+	}
+}
+
+func TestALoginMadeFromAnotherEndsWithIt(t *testing.T) {
+	b := open(t)
+	first := b.signIn(t)
+	b.advance(7*time.Hour + 55*time.Minute)
+	code, expiresIn := b.loginCode(t, first)
+	if expiresIn > 300 || expiresIn < 290 {
+		t.Errorf("the code can be used for %d s, its login ends in 300 s", expiresIn)
+	}
+	second := b.redeem(t, code)
+	grandchild, _ := b.loginCode(t, second)
+	third := b.redeem(t, grandchild)
+	b.advance(5 * time.Minute)
+	for name, cookie := range map[string]string{"first": first, "second": second, "third": third} {
+		res, body := b.call(t, "GET", "/api/me", "", "Cookie", cookie)
+		if res.StatusCode != 401 {
+			t.Errorf("the %s login lives on: %s", name, body)
+		}
 	}
 }
 

@@ -91,8 +91,8 @@ func NewSessions(now func() time.Time, rand io.Reader, ttl time.Duration) *Sessi
 	return &Sessions{now: now, rand: rand, ttl: ttl, all: map[key]*Session{}}
 }
 
-// Open starts a session and returns its id, which exists nowhere else.
-func (s *Sessions) Open(who agent.Identity) (id string, expires time.Time) {
+// Open starts a session and returns its id, which exists nowhere else. It lasts the store's time, and no longer than until when that is set.
+func (s *Sessions) Open(who agent.Identity, until time.Time) (id string, expires time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
@@ -108,9 +108,17 @@ func (s *Sessions) Open(who agent.Identity) (id string, expires time.Time) {
 	if len(s.all) >= maxSessions {
 		delete(s.all, oldest)
 	}
-	id, expires = Random(s.rand), now.Add(s.ttl)
+	id, expires = Random(s.rand), earlier(now.Add(s.ttl), until)
 	s.all[keyOf(id)] = &Session{Who: who, Expires: expires, views: map[string]*seen{}}
 	return id, expires
+}
+
+// earlier is t, or until when that is set and comes first.
+func earlier(t, until time.Time) time.Time {
+	if !until.IsZero() && until.Before(t) {
+		return until
+	}
+	return t
 }
 
 // Find returns the live session of an id, or nil.
@@ -140,8 +148,14 @@ type Codes struct {
 	failures map[string][]time.Time
 }
 
+// Ticket is what a code gives: who is signed in, and until when at most. A zero Until sets no bound.
+type Ticket struct {
+	Who   agent.Identity
+	Until time.Time
+}
+
 type code struct {
-	who     agent.Identity
+	Ticket
 	expires time.Time
 }
 
@@ -150,8 +164,8 @@ func NewCodes(now func() time.Time, rand io.Reader) *Codes {
 	return &Codes{now: now, rand: rand, codes: map[key]code{}, failures: map[string][]time.Time{}}
 }
 
-// Issue returns a new code for who.
-func (l *Codes) Issue(who agent.Identity) string {
+// Issue returns a new code for a ticket and how long it can be used.
+func (l *Codes) Issue(t Ticket) (s string, usable time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for k, c := range l.codes {
@@ -162,13 +176,15 @@ func (l *Codes) Issue(who agent.Identity) string {
 	if len(l.codes) >= maxCodes { // somebody asks for codes without using them: the old ones end
 		clear(l.codes)
 	}
-	s := Random(l.rand)
-	l.codes[keyOf(s)] = code{who: who, expires: l.now().Add(CodeTTL)}
-	return s
+	now := l.now()
+	expires := earlier(now.Add(CodeTTL), t.Until)
+	s = Random(l.rand)
+	l.codes[keyOf(s)] = code{t, expires}
+	return s, expires.Sub(now)
 }
 
 // Redeem uses a code up. throttled is true when the source has failed too often, whatever the code.
-func (l *Codes) Redeem(source, s string) (who agent.Identity, ok, throttled bool) {
+func (l *Codes) Redeem(source, s string) (t Ticket, ok, throttled bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -180,20 +196,20 @@ func (l *Codes) Redeem(source, s string) (who agent.Identity, ok, throttled bool
 	}
 	if len(recent) >= maxFailures {
 		l.failures[source] = recent
-		return agent.Identity{}, false, true
+		return Ticket{}, false, true
 	}
 	k := keyOf(s)
 	c, found := l.codes[k]
 	delete(l.codes, k)
 	if found && now.Before(c.expires) {
 		delete(l.failures, source)
-		return c.who, true, false
+		return c.Ticket, true, false
 	}
 	if len(l.failures) >= maxSources {
 		clear(l.failures)
 	}
 	l.failures[source] = append(recent, now)
-	return agent.Identity{}, false, false
+	return Ticket{}, false, false
 }
 
 // Reveals remembers, per person, which masked values were asked for within the last minute.

@@ -12,7 +12,7 @@ import (
 
 func TestViewsAddUpOnlyForOneVersionAndView(t *testing.T) {
 	s := login.NewSessions(time.Now, rand.Reader, time.Hour)
-	id, _ := s.Open(agent.Identity{Subject: "rita"})
+	id, _ := s.Open(agent.Identity{Subject: "rita"}, time.Time{})
 	one := s.Find(id)
 	one.Show("rev", 1, "d", []string{"/a"})
 	one.Show("rev", 1, "d", []string{"/b"})
@@ -31,10 +31,10 @@ func TestViewsAddUpOnlyForOneVersionAndView(t *testing.T) {
 
 func TestSessionsStayBounded(t *testing.T) {
 	s := login.NewSessions(time.Now, rand.Reader, time.Hour)
-	first, _ := s.Open(agent.Identity{Subject: "first"})
+	first, _ := s.Open(agent.Identity{Subject: "first"}, time.Time{})
 	last := ""
 	for range 1000 {
-		last, _ = s.Open(agent.Identity{Subject: "more"})
+		last, _ = s.Open(agent.Identity{Subject: "more"}, time.Time{})
 	}
 	if s.Find(first) != nil || s.Find(last) == nil {
 		t.Error("the oldest session must end, the newest must live")
@@ -46,11 +46,11 @@ func TestFailuresOfOneAddressDoNotLockOutAnother(t *testing.T) {
 	for range 6 {
 		c.Redeem("10.0.0.1", "guess")
 	}
-	code := c.Issue(agent.Identity{Subject: "rita"})
+	code, _ := c.Issue(login.Ticket{Who: agent.Identity{Subject: "rita"}})
 	if _, ok, throttled := c.Redeem("10.0.0.1", code); ok || !throttled {
 		t.Error("the guesser is not throttled")
 	}
-	if who, ok, _ := c.Redeem("10.0.0.2", code); !ok || who.Subject != "rita" {
+	if got, ok, _ := c.Redeem("10.0.0.2", code); !ok || got.Who.Subject != "rita" {
 		t.Error("a throttled try used up the code")
 	}
 }
