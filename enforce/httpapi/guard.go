@@ -2,7 +2,10 @@ package httpapi
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +52,22 @@ func (s *Server) observe(c *gin.Context) {
 		"duration_ms", s.cfg.Now().Sub(start).Milliseconds())
 }
 
+// recovered answers a panic as an internal error and logs its stack; what was not decided is not allowed.
+func (s *Server) recovered(c *gin.Context) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		s.cfg.Log.Error("panic", "request_id", c.GetString(requestKey), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		c.Abort()
+		if !c.Writer.Written() {
+			s.fail(c, errors.New("panic"))
+		}
+	}()
+	c.Next()
+}
+
 // guard refuses what a web page could send: another Host (DNS rebinding) and every cross-origin request.
 func (s *Server) guard(c *gin.Context) {
 	if _, socket := c.Request.Context().Value(peerKey).(int); !socket && !slices.Contains(s.cfg.Hosts, c.Request.Host) {
@@ -78,7 +97,10 @@ func (s *Server) authenticate(c *gin.Context) {
 }
 
 func (s *Server) identify(c *gin.Context) (agent.Identity, error) {
-	if token, found := strings.CutPrefix(c.GetHeader("Authorization"), "Bearer "); found {
+	if scheme, token, _ := strings.Cut(c.GetHeader("Authorization"), " "); scheme != "" {
+		if !strings.EqualFold(scheme, "Bearer") { // RFC 9110, §11.1
+			return agent.Identity{}, ostiary.Errorf(ostiary.KindUnauthorized, "the Authorization scheme is not Bearer").WithFix("send Authorization: Bearer <token>")
+		}
 		return s.cfg.Authenticate(token)
 	}
 	uid, socket := c.Request.Context().Value(peerKey).(int)

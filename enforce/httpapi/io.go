@@ -5,6 +5,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
@@ -21,7 +23,22 @@ const (
 	maxResult = 8 << 20
 )
 
-// read reads the whole body within the limit; its Content-Type must be application/json.
+// bodyWindow is how long a body may take to arrive. A local client needs milliseconds.
+const bodyWindow = 30 * time.Second
+
+// limitBody gives the body its time. It ends also the wait of net/http for what a handler left unread.
+func limitBody(c *gin.Context) {
+	if c.Request.ContentLength != 0 {
+		setReadDeadline(c, time.Now().Add(bodyWindow)) // a connection's deadline is wall time
+	}
+}
+
+// setReadDeadline does nothing where there is no connection, as in a test's recorder.
+func setReadDeadline(c *gin.Context, t time.Time) {
+	_ = http.NewResponseController(c.Writer).SetReadDeadline(t)
+}
+
+// read reads the whole body within the limit; its Content-Type must be application/json. What follows may then take its time.
 func read(c *gin.Context, limit int64) ([]byte, error) {
 	media, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	if err != nil || media != "application/json" {
@@ -29,12 +46,15 @@ func read(c *gin.Context, limit int64) ([]byte, error) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
 	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	switch {
+	case errors.As(err, &tooLarge):
 		return nil, ostiary.Wrap(ostiary.KindTooLarge, err, "the body is larger than allowed")
-	}
-	if err != nil {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, ostiary.Wrap(ostiary.KindMalformedJSON, err, "the body did not arrive in time")
+	case err != nil:
 		return nil, ostiary.Wrap(ostiary.KindMalformedJSON, err, "the body could not be read")
 	}
+	setReadDeadline(c, time.Time{})
 	return body, nil
 }
 

@@ -228,6 +228,11 @@ func TestTheSocketKnowsItsPeer(t *testing.T) {
 	if got := ask(func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") }); got.status != 401 {
 		t.Errorf("a bad token is not made good by the socket: %d %s", got.status, got.body)
 	}
+	for _, other := range []string{"Basic dTpw", "bearer x", "Bearer"} {
+		if got := ask(func(r *http.Request) { r.Header.Set("Authorization", other) }); got.status != 401 {
+			t.Errorf("nor is %s: %d %s", other, got.status, got.body)
+		}
+	}
 	if got := ask(func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+s.tokens[agent.RoleReviewer]) }); got.status != 403 {
 		t.Errorf("a reviewer's token: %d", got.status)
 	}
@@ -239,6 +244,26 @@ func TestTheSocketKnowsItsPeer(t *testing.T) {
 	}
 	if got := history(agent.RoleAgent); got.status != 404 {
 		t.Errorf("the token's agent reads the socket's session: %d", got.status)
+	}
+	if got := ask(func(r *http.Request) { r.Header.Set("Authorization", "bearer "+s.tokens[agent.RoleAgent]) }); got.status != 200 {
+		t.Errorf("the scheme's letter case: %d %s", got.status, got.body)
+	}
+}
+
+func TestAPanicIsAnErrorThatAllowsNothing(t *testing.T) {
+	t.Parallel()
+	s := serveWith(t, func(*enforce.Enforcer) decideFunc {
+		return func(context.Context, agent.Identity, wire.DecisionRequest) (wire.Decision, error) { panic("hunter2") }
+	})
+	got := s.send(t, agent.RoleAgent, "POST", "/v1/decisions", read, nil)
+	if got.status != 500 || got.kind(t) != "internal_error" || strings.Contains(got.body, "hunter2") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if log := s.log.String(); !strings.Contains(log, "hunter2") || !strings.Contains(log, "goroutine") {
+		t.Errorf("the log does not say where: %s", log)
+	}
+	if got := s.send(t, agent.RoleAgent, "GET", "/healthz", "", nil); got.status != 200 {
+		t.Errorf("it is gone: %d", got.status)
 	}
 }
 

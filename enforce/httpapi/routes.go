@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -40,8 +39,12 @@ func (s *Server) review(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	ctx, cancel := s.untilDraining(c.Request.Context())
-	defer cancel()
+	ctx := c.Request.Context()
+	if wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = s.untilDraining(ctx)
+		defer cancel()
+	}
 	d, err := s.cfg.Enforcer.Review(ctx, who(c), c.Param("id"), wait)
 	s.answerWait(c, d, err, wait > 0)
 }
@@ -95,55 +98,6 @@ func (s *Server) isDraining() bool {
 	default:
 		return false
 	}
-}
-
-// keepAlive is how often a silent stream sends a comment, so that nothing between us and the client gives up.
-const keepAlive = 15 * time.Second
-
-// reviewEvents streams the review's document: now, and once more when it is ruled on. The event id is the state, so a client that comes
-// back with the state it has seen gets only what is new.
-func (s *Server) reviewEvents(c *gin.Context) {
-	ctx, cancel := s.untilDraining(c.Request.Context())
-	defer cancel()
-	seen := c.GetHeader("Last-Event-ID")
-	d, err := s.cfg.Enforcer.Review(ctx, who(c), c.Param("id"), 0)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	c.Header("Content-Type", "text/event-stream")
-	c.Status(http.StatusOK)
-	c.Writer.Flush() // the client knows that it is heard, even when there is nothing new
-	for {
-		if d.Review.State != seen {
-			if !s.event(c, d) {
-				return
-			}
-			seen = d.Review.State
-		}
-		if d.Behavior != decision.Ask.String() || ctx.Err() != nil {
-			return
-		}
-		if d, err = s.cfg.Enforcer.Review(ctx, who(c), c.Param("id"), keepAlive); err != nil {
-			return
-		}
-		if _, err := c.Writer.WriteString(": waiting\n\n"); err != nil {
-			return
-		}
-		c.Writer.Flush()
-	}
-}
-
-func (s *Server) event(c *gin.Context, d wire.Decision) bool {
-	body, err := json.Marshal(d, jsontext.PreserveRawStrings(true))
-	if err != nil {
-		return false
-	}
-	if _, err := fmt.Fprintf(c.Writer, "id: %s\nevent: review\ndata: %s\n\n", d.Review.State, body); err != nil {
-		return false
-	}
-	c.Writer.Flush()
-	return true
 }
 
 func (s *Server) cancelReview(c *gin.Context) {

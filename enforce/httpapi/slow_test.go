@@ -1,0 +1,90 @@
+package httpapi
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// oneConn is a listener with a single connection.
+type oneConn struct {
+	conns chan net.Conn
+	net.Conn
+}
+
+func (l oneConn) Accept() (net.Conn, error) {
+	c, ok := <-l.conns
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (l oneConn) Addr() net.Addr { return l.LocalAddr() }
+
+// serveRead answers one connection with what read says of its requests.
+func serveRead(t *testing.T) (client net.Conn, stop func()) {
+	t.Helper()
+	ours, client := net.Pipe()
+	l := oneConn{make(chan net.Conn, 1), ours}
+	l.conns <- ours
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	engine.Use(limitBody)
+	engine.POST("/", func(c *gin.Context) {
+		body, err := read(c, 10)
+		if err != nil {
+			c.String(http.StatusBadRequest, "%s", err)
+			return
+		}
+		c.Data(http.StatusOK, "text/plain", body)
+	})
+	s := &http.Server{Handler: engine}
+	go s.Serve(l) //nolint:errcheck // it ends with the test
+	return client, func() {
+		client.Close() //nolint:errcheck // a pipe's Close has no error
+		close(l.conns)
+		s.Close() //nolint:errcheck // the listener's connection is closed already
+	}
+}
+
+func TestABodyThatDoesNotArriveIsNotWaitedForForever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, stop := serveRead(t)
+		defer stop()
+		answers := bufio.NewReader(client)
+		answer := func() string {
+			resp, err := http.ReadResponse(answers, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(body)
+		}
+		const head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\n"
+		send := func(text string) {
+			if _, err := io.WriteString(client, text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		send(head + "whol")
+		if got := answer(); got != "whol" {
+			t.Errorf("a body that came: %q", got)
+		}
+		time.Sleep(time.Hour)
+		send(head + "ha") // the connection was idle in between, and that is no one's fault
+		if got, want := answer(), "malformed_json: the body did not arrive in time"; !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
