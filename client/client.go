@@ -135,8 +135,18 @@ func (c *Client) Redeem(ctx context.Context, req wire.RedeemRequest) (wire.Redee
 
 // Result reports what a tool returned and gets it back clean.
 func (c *Client) Result(ctx context.Context, req wire.ResultRequest) (wire.ResultResponse, error) {
+	return c.cleaned(ctx, "/v1/results", req)
+}
+
+// Sanitize has a text cleaned outside of any session: nothing is remembered of it.
+func (c *Client) Sanitize(ctx context.Context, req wire.ResultRequest) (wire.ResultResponse, error) {
+	return c.cleaned(ctx, "/v1/sanitize", req)
+}
+
+// cleaned sends a request that a cleaned result answers. One that rules nothing that is known here is no answer.
+func (c *Client) cleaned(ctx context.Context, path string, req wire.ResultRequest) (wire.ResultResponse, error) {
 	var r wire.ResultResponse
-	if err := c.call(ctx, http.MethodPost, "/v1/results", req, &r); err != nil {
+	if err := c.call(ctx, http.MethodPost, path, req, &r); err != nil {
 		return wire.ResultResponse{}, err
 	}
 	if !slices.Contains([]string{"allow", "ask", "deny"}, r.Behavior) {

@@ -94,6 +94,9 @@ func TestAPermitOrResultThatIsNotSaidToBeGoodIsNot(t *testing.T) {
 	if _, err := c.Result(t.Context(), wire.ResultRequest{}); !errors.Is(err, client.ErrUnreachable) {
 		t.Errorf("result: %v", err)
 	}
+	if _, err := c.Sanitize(t.Context(), wire.ResultRequest{}); !errors.Is(err, client.ErrUnreachable) {
+		t.Errorf("text: %v", err)
+	}
 }
 
 // Covers: B5

@@ -17,6 +17,8 @@ const (
 	codeParse    = -32700
 	codeInvalid  = -32600
 	codeInternal = -32603
+	// codeWithheld is in the range that servers may define, clear of the codes that MCP has taken.
+	codeWithheld = -32050
 )
 
 // kindUnreachable is what agents are told when no sidecar answers.
@@ -144,15 +146,25 @@ func kindOf(d wire.Decision) string {
 	return d.Source
 }
 
-// withheld is the refusal of a result.
-func withheld(kind, why, review string) refusal {
-	r := refusal{
-		text:     fmt.Sprintf("The tool ran, but Ostiary withheld its result (%s): %s.", kind, strings.TrimSuffix(strings.TrimSpace(why), ".")),
-		behavior: "deny", kind: kind, review: review,
+// withheld is the refusal of an answer that the server gave.
+func (r *request) withheld(kind, why, review string) refusal {
+	what := "Ostiary withheld the server's answer to " + r.method
+	if r.ofTool() {
+		what = "The tool ran, but Ostiary withheld its result"
 	}
+	no := refusal{text: fmt.Sprintf("%s (%s): %s.", what, kind, strings.TrimSuffix(strings.TrimSpace(why), ".")), behavior: "deny", kind: kind, review: review}
 	if review != "" {
-		r.behavior = "ask"
-		r.text += " A person can release it: review " + review + "."
+		no.behavior = "ask"
+		no.text += " A person can release it: review " + review + "."
 	}
-	return r
+	return no
+}
+
+// refuse is what the client gets in place of an answer: a result that the model can read where a tool ran, an error elsewhere.
+func (r *request) refuse(kind, why, review string) []byte {
+	no := r.withheld(kind, why, review)
+	if r.ofTool() {
+		return toolError(r.id, no)
+	}
+	return rpcError(r.id, codeWithheld, no.text)
 }

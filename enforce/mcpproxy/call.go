@@ -125,7 +125,8 @@ func (p *proxy) judge(ctx context.Context, c *call) (frame []byte, no *refusal) 
 
 // decide asks, and holds the call while the answer is "ask". When the time is up the ask itself is returned.
 func (p *proxy) decide(ctx context.Context, c *call) (wire.Decision, error) {
-	asking, cancel := context.WithTimeout(ctx, decideTimeout)
+	// Asking goes on when the client cancels: a question whose review nobody knows could not be withdrawn.
+	asking, cancel := context.WithTimeout(p.working, decideTimeout)
 	defer cancel()
 	req := wire.DecisionRequest{SessionID: p.Session, InvocationID: c.invocation, Tool: c.name, Input: c.input}
 	if hints := p.hint(c.name.Name); hints != (tool.Annotations{}) {
@@ -142,6 +143,35 @@ func (p *proxy) decide(ctx context.Context, c *call) (wire.Decision, error) {
 }
 
 func (p *proxy) hold(ctx context.Context, c *call, ask wire.Decision) (wire.Decision, error) {
+	p.mu.Lock()
+	p.holders[ask.Review.ID]++
+	p.mu.Unlock()
+	d, err := p.wait(ctx, c, ask)
+	p.mu.Lock()
+	left := p.holders[ask.Review.ID] - 1
+	p.holders[ask.Review.ID] = left
+	if left == 0 {
+		delete(p.holders, ask.Review.ID)
+	}
+	withdrawn := c.dropped && left == 0 // equal calls wait for one review, and one of them cannot withdraw it from the others
+	p.mu.Unlock()
+	if withdrawn && d.Behavior == "ask" {
+		p.withdraw(ask.Review.ID)
+	}
+	return d, err
+}
+
+// withdraw takes a question off the desk. It makes no difference when a person has ruled before: the call does not run.
+func (p *proxy) withdraw(review string) {
+	ctx, cancel := context.WithTimeout(p.working, decideTimeout)
+	defer cancel()
+	if _, err := p.Sidecar.Cancel(ctx, review); err != nil && ostiary.KindOf(err) != ostiary.KindAlreadyDecided {
+		p.note("review %s could not be withdrawn: %v", review, err)
+	}
+}
+
+// wait is the part of hold that lasts.
+func (p *proxy) wait(ctx context.Context, c *call, ask wire.Decision) (wire.Decision, error) {
 	end := time.Now().Add(p.Hold)
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()

@@ -61,8 +61,8 @@ func (p *proxy) clientFrame(frame []byte) {
 	}
 }
 
-// cancelled handles a cancellation and reports whether that was all: a call that is still held ends here, and its review stays on the
-// desk. A call that the server has is cancelled there, and its late answer is dropped.
+// cancelled handles a cancellation and reports whether that was all: a call that is still held ends here, and the question that it put is
+// withdrawn. A call that the server has is cancelled there, and its late answer is dropped.
 func (p *proxy) cancelled(m message) bool {
 	params, err := m.child("params")
 	if err != nil {

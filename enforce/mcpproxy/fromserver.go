@@ -1,8 +1,6 @@
 package mcpproxy
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"io"
 	"strings"
@@ -11,8 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"ostiary/client"
-	"ostiary/enforce/wire"
-	"ostiary/internal/strictjson"
 	"ostiary/tool"
 )
 
@@ -55,11 +51,12 @@ func (p *proxy) response(m message) {
 	switch {
 	case r == nil:
 		p.note("an answer of the server was dropped: no request with its id waits for one")
-	case r.cleans():
-		p.cleaning.Go(func() { p.answer(p.clean(r, m)) })
+	case r.method == "initialize": // what the server says next must not overtake it
+		p.learn(r.method, m)
+		p.answer(p.clean(r, m))
 	default:
 		p.learn(r.method, m)
-		p.answer(m.frame)
+		p.cleaning.Go(func() { p.answer(p.clean(r, m)) })
 	}
 }
 
@@ -158,75 +155,4 @@ func (p *proxy) hint(name string) tool.Annotations {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.hints[name]
-}
-
-// clean returns the frame with its texts cleaned, or a refusal in its place.
-func (p *proxy) clean(r *request, m message) (frame []byte) {
-	defer func() {
-		if why := recover(); why != nil {
-			p.note("a result could not be cleaned: %v", why)
-			frame = toolError(r.id, withheld("internal_error", "the proxy failed while it cleaned it", ""))
-		}
-	}()
-	req := wire.ResultRequest{SessionID: p.Session, Tool: tool.Name{Namespace: p.serverName(), Name: r.method}, MaxLength: new(int)}
-	if r.call != nil {
-		req.Tool, req.InvocationID = r.call.name, r.call.invocation
-	}
-	at, texts, structured := "result", "content", "structuredContent"
-	if m.has("error") {
-		at, texts, structured = "error", "message", "data"
-	}
-	body, err := m.child(at)
-	if err != nil {
-		return toolError(r.id, withheld("malformed_result", "it is no object", ""))
-	}
-	req.Content, req.StructuredContent = body.raw(texts), body.raw(structured)
-	if req.Content == nil {
-		req.Content = jsontext.Value("[]")
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.working), resultTimeout)
-	defer cancel()
-	resp, err := p.Sidecar.Result(ctx, req)
-	if err != nil {
-		no := failed(err)
-		return toolError(r.id, withheld(no.kind, "it could not be cleaned: "+no.text, ""))
-	}
-	if no := unreleased(req, resp); no != nil {
-		return toolError(r.id, *no)
-	}
-	frame = replace(m.frame, at, texts, req.Content, resp.Content)
-	return replace(frame, at, structured, req.StructuredContent, resp.StructuredContent)
-}
-
-// unreleased says why a result is not shown, or nil.
-func unreleased(req wire.ResultRequest, resp wire.ResultResponse) *refusal {
-	if resp.Behavior != "allow" {
-		kind, review := "policy", ""
-		if resp.Review != nil {
-			kind, review = "review", resp.Review.ID
-		}
-		return new(withheld(kind, resp.Reason, review))
-	}
-	if resp.Content.Kind() != req.Content.Kind() || resp.StructuredContent.Kind() != req.StructuredContent.Kind() {
-		return new(withheld("internal_error", "the cleaned form does not fit it", ""))
-	}
-	return nil
-}
-
-// replace puts a cleaned member into the frame. One that was not changed keeps its bytes.
-func replace(frame []byte, at, name string, was, now jsontext.Value) []byte {
-	a, errA := strictjson.Canonical(was)
-	b, errB := strictjson.Canonical(now)
-	if len(was) == 0 || errA == nil && errB == nil && bytes.Equal(a, b) {
-		return frame
-	}
-	m, err := readObject(frame, span{0, len(frame)})
-	if err != nil {
-		return nil
-	}
-	body, err := m.child(at)
-	if err != nil {
-		return nil
-	}
-	return body.with(name, now)
 }

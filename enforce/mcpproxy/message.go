@@ -53,6 +53,9 @@ func readObject(frame []byte, at span) (object, error) {
 	return o, nil
 }
 
+// wholeObject reads a value that is one object.
+func wholeObject(raw []byte) (object, error) { return readObject(raw, span{0, len(raw)}) }
+
 func (o object) has(name string) bool { _, ok := o.members[name]; return ok }
 
 // raw returns a member's bytes, or nil.
@@ -117,7 +120,7 @@ func (m message) isResponse() bool { return m.method == "" && m.has("id") }
 
 // read parses a frame as far as it is needed to tell what it is.
 func read(frame []byte) (message, error) {
-	o, err := readObject(frame, span{0, len(frame)})
+	o, err := wholeObject(frame)
 	if err != nil {
 		return message{}, err
 	}

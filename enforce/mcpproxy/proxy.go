@@ -19,7 +19,9 @@ type Sidecar interface {
 	Decide(context.Context, wire.DecisionRequest) (wire.Decision, error)
 	Review(ctx context.Context, id string, wait time.Duration) (wire.Decision, error)
 	Redeem(context.Context, wire.RedeemRequest) (wire.RedeemResponse, error)
+	Cancel(ctx context.Context, id string) (wire.Decision, error)
 	Result(context.Context, wire.ResultRequest) (wire.ResultResponse, error)
+	Sanitize(context.Context, wire.ResultRequest) (wire.ResultResponse, error)
 }
 
 // Config is one proxy: one client on In and Out, one server process.
@@ -73,8 +75,8 @@ type request struct {
 	call   *call // of a tools/call; guarded by proxy.mu where it says so
 }
 
-// cleans reports whether the answer is a tool's output.
-func (r *request) cleans() bool { return r.method == "tools/call" || r.method == "tasks/result" }
+// ofTool reports whether the answer is a tool's output.
+func (r *request) ofTool() bool { return r.method == "tools/call" || r.method == "tasks/result" }
 
 type proxy struct {
 	Config
@@ -85,6 +87,7 @@ type proxy struct {
 	mu        sync.Mutex
 	pending   map[string]*request
 	hints     map[string]tool.Annotations
+	holders   map[string]int // calls that wait for each review
 	namespace string
 	closing   bool // no new call is taken on
 
@@ -110,7 +113,7 @@ func Run(ctx context.Context, cfg Config) (int, error) {
 	defer stopHolding()
 	p := &proxy{
 		Config: cfg, toServer: &pipe{w: srv.stdin}, toClient: &pipe{w: cfg.Out}, holding: holding, working: working,
-		pending: map[string]*request{}, hints: map[string]tool.Annotations{}, namespace: cfg.Name, lost: make(chan struct{}),
+		pending: map[string]*request{}, hints: map[string]tool.Annotations{}, holders: map[string]int{}, namespace: cfg.Name, lost: make(chan struct{}),
 	}
 	clientGone, serverGone := make(chan struct{}), make(chan struct{})
 	go func() { defer close(clientGone); p.fromClient(cfg.In) }()
@@ -168,8 +171,8 @@ func (p *proxy) abandon() {
 
 // fail answers a request in the server's place.
 func (p *proxy) fail(r *request, kind, why string) {
-	if r.cleans() {
-		p.answer(toolError(r.id, withheld(kind, why, "")))
+	if r.ofTool() {
+		p.answer(r.refuse(kind, why, ""))
 		return
 	}
 	p.answer(rpcError(r.id, codeInternal, "Ostiary: "+why+" ("+kind+")"))

@@ -22,7 +22,10 @@ type sidecarFuncs struct {
 	decide func(context.Context, wire.DecisionRequest) (wire.Decision, error)
 	review func(context.Context, string) (wire.Decision, error)
 	redeem func(wire.RedeemRequest) error
+	cancel func(id string) error
 	result func(wire.ResultRequest) (wire.ResultResponse, error)
+	// sanitize answers what leaves no trace in the session.
+	sanitize func(wire.ResultRequest) (wire.ResultResponse, error)
 }
 
 var errUnsaid = errors.New("the test says nothing of this")
@@ -48,12 +51,32 @@ func (s sidecarFuncs) Redeem(_ context.Context, r wire.RedeemRequest) (wire.Rede
 	return wire.RedeemResponse{OK: true}, s.redeem(r)
 }
 
+func (s sidecarFuncs) Cancel(_ context.Context, id string) (wire.Decision, error) {
+	if s.cancel == nil {
+		return wire.Decision{}, errUnsaid
+	}
+	return wire.Decision{Behavior: "deny"}, s.cancel(id)
+}
+
 func (s sidecarFuncs) Result(_ context.Context, r wire.ResultRequest) (wire.ResultResponse, error) {
 	if s.result != nil {
 		return s.result(r)
 	}
+	return washed(r)
+}
+
+func (s sidecarFuncs) Sanitize(_ context.Context, r wire.ResultRequest) (wire.ResultResponse, error) {
+	if s.sanitize != nil {
+		return s.sanitize(r)
+	}
+	return washed(r)
+}
+
+// washed is a result with a word changed, and without the white space that the sidecar does not keep either.
+func washed(r wire.ResultRequest) (wire.ResultResponse, error) {
 	wash := func(v jsontext.Value) jsontext.Value { return bytes.ReplaceAll(v, []byte("dirty"), []byte("clean")) }
-	return wire.ResultResponse{Behavior: "allow", Content: wash(r.Content), StructuredContent: wash(r.StructuredContent)}, nil
+	out := wire.ResultResponse{Behavior: "allow", Content: wash(r.Content), StructuredContent: wash(r.StructuredContent)}
+	return out, errors.Join(out.Content.Compact(), out.StructuredContent.Compact())
 }
 
 // held answers "ask", and then waits until the caller gives up.
