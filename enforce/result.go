@@ -2,6 +2,7 @@ package enforce
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -27,6 +28,7 @@ type result struct {
 	cleaned clean.Result
 	labels  []tool.Label
 	tool    tool.Resolved
+	fault   string // why the content could not be cleaned; empty when it was
 	answer  wire.ResultResponse
 }
 
@@ -228,7 +230,12 @@ func (e *Enforcer) withhold(ctx context.Context, s interface {
 	}
 	r.fill()
 	r.answer.NotChecked = []string{"secret", "pii", "injection", "markup", "hidden_text", "url", "size"}
-	r.hide(decision.Deny, "the content could not be cleaned, so it is withheld: "+why.Error())
+	r.fault = "internal_error"
+	var known *sanitize.WithheldError
+	if errors.As(why, &known) {
+		r.fault = known.Reason
+	}
+	r.hide(decision.Deny, "the content could not be cleaned ("+r.fault+"), so it is withheld")
 	if err := e.recordResult(r, audit.ResultWithheld); err != nil {
 		return wire.ResultResponse{}, err
 	}
@@ -238,7 +245,7 @@ func (e *Enforcer) withhold(ctx context.Context, s interface {
 func (e *Enforcer) recordResult(r *result, class audit.Class) error {
 	ev := audit.Event{
 		Class: class, Tenant: r.who.Tenant, Agent: r.who.Subject, Session: r.req.SessionID, InvocationID: r.req.InvocationID, Tool: r.req.Tool.String(),
-		Behavior: r.answer.Behavior, Status: string(statusOf(r.req)), Findings: r.cleaned.Counts(),
+		Behavior: r.answer.Behavior, Status: string(statusOf(r.req)), Findings: r.cleaned.Counts(), Kind: r.fault,
 	}
 	for _, l := range r.labels {
 		ev.Labels = append(ev.Labels, string(l))

@@ -299,13 +299,14 @@ func TestWhatCannotBeCleanedIsWithheldAndCountsAsUntrusted(t *testing.T) {
 	for name, c := range map[string]struct {
 		cleaner *sanitize.Cleaner
 		req     wire.ResultRequest
+		fault   string
 	}{
-		"too long":            {small, wire.ResultRequest{Content: jsontext.Value(`"` + strings.Repeat("a", 3000) + `"`)}},
-		"too deep":            {small, wire.ResultRequest{Content: jsontext.Value(deep)}},
-		"too deep in data":    {small, wire.ResultRequest{Result: &tool.Envelope{Status: tool.OK, Data: jsontext.Value(deep)}}},
-		"a long error":        {small, wire.ResultRequest{Result: failed(func(e *tool.CallError) { e.Detail = strings.Repeat("a", 3000) })}},
-		"only the structured": {small, wire.ResultRequest{Content: jsontext.Value(`"ok"`), StructuredContent: jsontext.Value(deep)}},
-		"a detector panics":   {broken, wire.ResultRequest{Content: jsontext.Value(`"s3cret"`)}},
+		"too long":            {small, wire.ResultRequest{Content: jsontext.Value(`"` + strings.Repeat("a", 3000) + `"`)}, "too_large"},
+		"too deep":            {small, wire.ResultRequest{Content: jsontext.Value(deep)}, "too_deep"},
+		"too deep in data":    {small, wire.ResultRequest{Result: &tool.Envelope{Status: tool.OK, Data: jsontext.Value(deep)}}, "too_deep"},
+		"a long error":        {small, wire.ResultRequest{Result: failed(func(e *tool.CallError) { e.Detail = strings.Repeat("a", 3000) })}, "too_large"},
+		"only the structured": {small, wire.ResultRequest{Content: jsontext.Value(`"ok"`), StructuredContent: jsontext.Value(deep)}, "too_deep"},
+		"a detector panics":   {broken, wire.ResultRequest{Content: jsontext.Value(`"s3cret"`)}, "detector_failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, func(h *house, _ *queue.DeskConfig) { h.cfg.Cleaner = c.cleaner })
@@ -316,8 +317,11 @@ func TestWhatCannotBeCleanedIsWithheldAndCountsAsUntrusted(t *testing.T) {
 			if !got.Tainted || len(got.NotChecked) != 7 || len(got.Checked) != 0 {
 				t.Errorf("tainted %v, checked %v, not checked %v", got.Tainted, got.Checked, got.NotChecked)
 			}
-			if events := h.events(t, "s"); classes(events) != "result_withheld" {
-				t.Errorf("recorded %s", classes(events))
+			if events := h.events(t, "s"); classes(events) != "result_withheld" || events[0].Kind != c.fault {
+				t.Errorf("recorded %+v", events)
+			}
+			if !strings.Contains(got.Reason, "("+c.fault+")") {
+				t.Errorf("the agent is told %q", got.Reason)
 			}
 			labels, _, err := h.History(context.Background(), ann, "s")
 			if err != nil || !slices.Contains(labels, tool.LabelUntrusted) {
