@@ -31,8 +31,9 @@ type Desk interface {
 	Rule(ctx context.Context, who agent.Identity, id string, r queue.Ruling) (queue.Item, error)
 	// Revoke withdraws an approval that was not used yet.
 	Revoke(ctx context.Context, who agent.Identity, id string) (queue.Item, error)
-	// Reveal records that who is about to see the masked value at pointer; without the record nothing is shown.
-	Reveal(ctx context.Context, who agent.Identity, id, pointer string) error
+	// Reveal records that who is about to see the masked value at place: a JSON pointer into the arguments, or "approved_input" and a
+	// pointer into what a reviewer made of them. Without the record nothing is shown.
+	Reveal(ctx context.Context, who agent.Identity, id, place string) error
 	// TryEdit says what policy would answer to the edited call, without any effect.
 	TryEdit(ctx context.Context, who agent.Identity, id string, edited jsontext.Value) (decision.Decision, error)
 	// Timeline returns the events of the item's session, oldest first.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -92,10 +92,18 @@ func (d *fakeDesk) Rule(_ context.Context, who agent.Identity, id string, r queu
 		return *it, ostiary.Errorf(ostiary.KindSelfApproval, "not your own agent's call")
 	case r.Kind == queue.Deny && r.ReasonCode == "":
 		return *it, ostiary.Errorf(ostiary.KindReasonRequired, "a denial needs a reason code")
+	case (r.Kind == queue.Approve || r.Kind == queue.Edit) && strings.TrimSpace(r.Reason) == "" && (slices.Contains(it.Obligations, decision.ObligationReason) || strings.Contains(string(r.EditedInput), needsReason)):
+		return *it, ostiary.Errorf(ostiary.KindReasonRequired, "policy wants a reason for letting this call run")
 	}
 	it.State = map[queue.RulingKind]queue.State{queue.Approve: queue.Approved, queue.Edit: queue.Approved, queue.Deny: queue.Denied, queue.Respond: queue.Responded}[r.Kind]
 	it.Rulings = append(slices.Clone(it.Rulings), r)
-	it.EditedInput = r.EditedInput
+	if r.Kind == queue.Edit {
+		args, err := view.Arguments(r.EditedInput, nil)
+		if err != nil {
+			return *it, err
+		}
+		it.EditedInput, it.EditedView, it.EditedDigest = r.EditedInput, hide(args), "sha256:"+strings.Repeat("1", 60)+"ed17"
+	}
 	it.Version++
 	it.ResolvedAt = r.At
 	d.rulings++
@@ -118,17 +126,38 @@ func (d *fakeDesk) Revoke(_ context.Context, who agent.Identity, id string) (que
 	return *it, nil
 }
 
-func (d *fakeDesk) Reveal(_ context.Context, _ agent.Identity, id, pointer string) error {
+func (d *fakeDesk) Reveal(_ context.Context, _ agent.Identity, id, place string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.fail != nil {
 		return d.fail
 	}
-	d.reveals = append(d.reveals, id+" "+pointer)
+	d.reveals = append(d.reveals, id+" "+place)
 	return nil
 }
 
-// TryEdit denies whatever leaves example.com.
+// needsReason is the address that nobody may let mail go to without a reason.
+const needsReason = "ceo@example.com"
+
+// secret is what the desk masks.
+var secret = regexp.MustCompile(`ghp_\w+`)
+
+// hide masks secrets as the desk does.
+func hide(args []view.Argument) []view.Argument {
+	spans := map[string][][2]int{}
+	for _, a := range args {
+		var text strings.Builder
+		for _, r := range a.Runs {
+			text.WriteString(r.Text)
+		}
+		for _, at := range secret.FindAllStringIndex(text.String(), -1) {
+			spans[a.Pointer] = append(spans[a.Pointer], [2]int(at))
+		}
+	}
+	return view.Mask(args, spans)
+}
+
+// TryEdit denies what goes to evil.test.
 func (d *fakeDesk) TryEdit(_ context.Context, who agent.Identity, id string, edited jsontext.Value) (decision.Decision, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -139,7 +168,11 @@ func (d *fakeDesk) TryEdit(_ context.Context, who agent.Identity, id string, edi
 		return decision.Decision{Behavior: decision.Deny, Source: decision.SourcePolicy, Reason: "The recipient is on the block list.",
 			Reasons: []decision.Reason{{ID: "recipient.blocked", Policy: "baseline", Reason: "The recipient is on the block list.", Severity: "high"}}}, nil
 	}
-	return decision.Decision{Behavior: decision.Ask, Source: decision.SourcePolicy, Reason: "A person has to agree.",
+	var obligations []string
+	if strings.Contains(string(edited), needsReason) {
+		obligations = []string{decision.ObligationReason}
+	}
+	return decision.Decision{Behavior: decision.Ask, Source: decision.SourcePolicy, Reason: "A person has to agree.", Obligations: obligations,
 		Reasons: []decision.Reason{{ID: "sink.external", Policy: "baseline", Reason: "Mail leaves the company.", Severity: "medium"}}}, nil
 }
 
@@ -205,6 +238,13 @@ func (d *fakeDesk) state(id string) queue.State {
 	return ""
 }
 
+// revealed lists what was recorded as shown.
+func (d *fakeDesk) revealed() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.reveals)
+}
+
 // last returns the newest ruling of an item.
 func (d *fakeDesk) last(id string) queue.Ruling {
 	d.mu.Lock()
@@ -258,7 +298,7 @@ func makeItem(t testing.TB, id, args string, now time.Time, change func(*queue.I
 		if err != nil {
 			t.Fatal(err)
 		}
-		it.View = v
+		it.View = hide(v)
 	}
 	it.ViewDigest = view.DigestOf(it.View, it.Summary)
 	return it

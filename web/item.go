@@ -48,8 +48,9 @@ type document struct {
 	InvocationID   string               `json:"invocation_id,omitempty"`
 	Rulings        []ruling             `json:"rulings"`
 
-	ApprovedInput  jsontext.Value  `json:"approved_input,omitempty"` // what a reviewer made of the arguments
+	// ApprovedView is what a reviewer made of the arguments; ApprovedInput its JSON, absent while a part of it is masked.
 	ApprovedView   []view.Argument `json:"approved_view,omitempty"`
+	ApprovedInput  jsontext.Value  `json:"approved_input,omitempty"`
 	ApprovedDigest string          `json:"approved_digest,omitempty"`
 	ClosedBy       string          `json:"closed_by,omitempty"`
 	OpenedAt       time.Time       `json:"opened_at"`
@@ -87,44 +88,64 @@ func (c *Console) summarize(it queue.Item) document {
 // detail is an item with everything that who may see of it now.
 func (c *Console) detail(who agent.Identity, it queue.Item) (document, error) {
 	d := c.summarize(it)
-	args, masked, err := c.arguments(who, it)
+	args, hidden, err := c.revealed(who, it, asked)
 	if err != nil {
 		return document{}, err
 	}
 	d.Arguments, d.Provenance, d.Annotations, d.Justification = args, it.Provenance, &it.Risk, it.Justification
-	if !masked {
+	if !hidden {
 		d.Raw = base64.StdEncoding.EncodeToString(it.Input)
 	}
-	if len(it.EditedInput) > 0 {
-		if d.ApprovedView, err = view.Arguments(it.EditedInput, nil); err != nil {
-			return document{}, err
-		}
-		d.ApprovedDigest = it.EditedDigest
-		if masked { // the edit may repeat what is masked in the original
-			d.ApprovedView = nil
-		} else {
-			d.ApprovedInput = it.EditedInput
-		}
+	if len(it.EditedInput) == 0 {
+		return d, nil
+	}
+	d.ApprovedDigest = it.EditedDigest
+	if d.ApprovedView, hidden, err = c.revealed(who, it, edited); err != nil {
+		return document{}, err
+	}
+	if !hidden {
+		d.ApprovedInput = it.EditedInput
 	}
 	return d, nil
 }
 
-// arguments returns the item's view with the values that who has revealed put back, and whether something is still masked.
-func (c *Console) arguments(who agent.Identity, it queue.Item) ([]view.Argument, bool, error) {
-	out := append([]view.Argument{}, it.View...)
+// source is one of the documents of an item that values are revealed in. It is written before a pointer where the two must be told
+// apart: a JSON pointer is empty or begins with a solidus, so no argument's name can claim it.
+type source string
+
+const (
+	asked  source = ""               // what the agent asked for
+	edited source = "approved_input" // what a reviewer made of it
+)
+
+// of returns the masked view of the source's document, and its exact bytes.
+func (s source) of(it queue.Item) ([]view.Argument, []byte) {
+	if s == edited {
+		return it.EditedView, it.EditedInput
+	}
+	return it.View, it.Input
+}
+
+func (s source) at(pointer string) string { return string(s) + pointer }
+
+// revealed returns a view of an item with the values that who has revealed put back, and whether something is still hidden. A document
+// that was not rendered counts as hidden: without a view nothing tells which of its bytes are secret.
+func (c *Console) revealed(who agent.Identity, it queue.Item, s source) ([]view.Argument, bool, error) {
+	masked, input := s.of(it)
+	out := append([]view.Argument{}, masked...)
 	var open []view.Argument
-	masked := false
+	hidden := len(masked) == 0
 	for i, a := range out {
 		if !a.Masked() {
 			continue
 		}
-		if !c.reveals.Shown(who.Subject, it.ID, a.Pointer, c.cfg.Now()) {
-			masked = true
+		if !c.reveals.Shown(who.Subject, it.ID, s.at(a.Pointer), c.cfg.Now()) {
+			hidden = true
 			continue
 		}
 		if open == nil {
 			var err error
-			if open, err = view.Arguments(it.Input, nil); err != nil {
+			if open, err = view.Arguments(input, nil); err != nil {
 				return nil, false, err
 			}
 		}
@@ -134,7 +155,7 @@ func (c *Console) arguments(who agent.Identity, it queue.Item) ([]view.Argument,
 			}
 		}
 	}
-	return out, masked, nil
+	return out, hidden, nil
 }
 
 func rulings(it queue.Item) []ruling {

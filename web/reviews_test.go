@@ -154,9 +154,7 @@ func TestDeskKindsBecomeTheirStatuses(t *testing.T) {
 
 func TestMaskedSecretsNeedARecordedReveal(t *testing.T) {
 	b := open(t)
-	it := makeItem(t, "rev_1", `{"header":"Bearer ghp_abc","note":"x"}`, b.now(), nil)
-	it.View = view.Mask(it.View, map[string][][2]int{"/header": {{7, 14}}})
-	b.desk.add(it)
+	b.desk.add(makeItem(t, "rev_1", `{"header":"Bearer ghp_abc","note":"x"}`, b.now(), nil))
 	get := func(role string) string {
 		_, body := b.call(t, "GET", "/api/reviews/rev_1", "", bearer(role)...)
 		return body
@@ -176,7 +174,7 @@ func TestMaskedSecretsNeedARecordedReveal(t *testing.T) {
 		t.Fatal("shown without a record")
 	}
 	res, body = b.call(t, "POST", "/api/reviews/rev_1/reveal", `{"pointer":"/header"}`, bearer("reviewer")...)
-	if want(t, res, body, 200, ""); !strings.Contains(body, "ghp_abc") || !slices.Equal(b.desk.reveals, []string{"rev_1 /header"}) {
+	if want(t, res, body, 200, ""); !strings.Contains(body, "ghp_abc") || !slices.Equal(b.desk.revealed(), []string{"rev_1 /header"}) {
 		t.Fatal(body, b.desk.reveals)
 	}
 	if body := get("reviewer"); !strings.Contains(body, "ghp_abc") || !strings.Contains(body, `"raw"`) {
@@ -189,6 +187,72 @@ func TestMaskedSecretsNeedARecordedReveal(t *testing.T) {
 	if strings.Contains(get("reviewer"), "ghp_abc") {
 		t.Error("still shown after a minute")
 	}
+}
+
+func TestAMaskedEditNeedsARevealOfItsOwn(t *testing.T) {
+	b := open(t)
+	it := makeItem(t, "rev_1", `{"key":"ghp_asked","to":"x"}`, b.now(), nil)
+	b.desk.add(it)
+	res, body := b.call(t, "POST", "/api/reviews/rev_1/rulings", ruling(it, `"kind":"edit","edited_input":{"key":"ghp_edited","n":9007199254740993}`), bearer("reviewer")...)
+	if want(t, res, body, 200, ""); strings.Contains(body, "ghp_") || strings.Contains(body, `"approved_input"`) || !strings.Contains(body, `"approved_view":[{"pointer":"/key"`) {
+		t.Fatal(body)
+	}
+	reveal := func(body string) (*http.Response, string) {
+		return b.call(t, "POST", "/api/reviews/rev_1/reveal", body, bearer("reviewer")...)
+	}
+	for _, wrong := range []string{`{"pointer":"/n","of":"approved_input"}`, `{"pointer":"/to","of":"approved_input"}`, `{"pointer":"/key","of":"raw"}`, `{"of":"approved_input"}`} {
+		res, body = reveal(wrong)
+		want(t, res, body, 400, ostiary.KindInvalidField)
+	}
+	res, body = reveal(`{"pointer":"/key"}`)
+	if want(t, res, body, 200, ""); !strings.Contains(body, "ghp_asked") || strings.Contains(body, "ghp_edited") || strings.Contains(body, `"approved_input"`) {
+		t.Errorf("the reveal of what was asked shows the edit too: %s", body)
+	}
+	b.advance(time.Minute)
+	res, body = reveal(`{"pointer":"/key","of":"approved_input"}`)
+	if want(t, res, body, 200, ""); strings.Contains(body, "ghp_asked") || !strings.Contains(body, `"approved_input":{"key":"ghp_edited","n":9007199254740993}`) {
+		t.Errorf("the reveal of the edit: %s", body)
+	}
+	if got := b.desk.revealed(); !slices.Equal(got, []string{"rev_1 /key", "rev_1 approved_input/key"}) {
+		t.Errorf("recorded: %q", got)
+	}
+	if _, body = b.call(t, "GET", "/api/reviews/rev_1", "", bearer("owner")...); strings.Contains(body, "ghp_") {
+		t.Error("shown to somebody who did not ask")
+	}
+	b.advance(time.Minute)
+	if _, body = b.call(t, "GET", "/api/reviews/rev_1", "", bearer("reviewer")...); strings.Contains(body, "ghp_") {
+		t.Error("still shown after a minute")
+	}
+}
+
+func TestWhatWasNotRenderedIsNotSent(t *testing.T) {
+	b := open(t)
+	b.desk.add(makeItem(t, "rev_1", `{"key":"ghp_asked"}`, b.now(), nil))
+	b.desk.change("rev_1", func(it *queue.Item) {
+		it.State, it.View, it.EditedInput, it.EditedView = queue.Approved, nil, []byte(`{"key":"ghp_edited"}`), nil
+	})
+	res, body := b.call(t, "GET", "/api/reviews/rev_1", "", bearer("reviewer")...)
+	if want(t, res, body, 200, ""); strings.Contains(body, "ghp_") || strings.Contains(body, `"raw"`) {
+		t.Error(body)
+	}
+}
+
+func TestLettingRunNeedsTheReasonThatPolicyWants(t *testing.T) {
+	b := open(t)
+	it := makeItem(t, "rev_1", mail, b.now(), func(it *queue.Item) { it.Obligations = []string{"reason"} })
+	b.desk.add(it)
+	for _, kind := range []string{`"kind":"approve"`, `"kind":"edit","edited_input":{"to":"carol@example.com"}`, `"kind":"edit","reason":" ","edited_input":{"to":"carol@example.com"}`} {
+		res, body := b.call(t, "POST", "/api/reviews/rev_1/rulings", ruling(it, kind), bearer("reviewer")...)
+		if want(t, res, body, 428, ostiary.KindReasonRequired); !strings.Contains(body, "wants a reason") {
+			t.Error(body)
+		}
+	}
+	_, body := b.call(t, "POST", "/api/reviews/rev_1/try", `{"edited_input":{"to":"`+needsReason+`"}}`, bearer("reviewer")...)
+	if !strings.Contains(body, `"obligations":["reason"],"uninspectable":false`) {
+		t.Error(body)
+	}
+	res, body := b.call(t, "POST", "/api/reviews/rev_1/rulings", ruling(it, `"kind":"edit","reason":"by phone","edited_input":{"to":"carol@example.com"}`), bearer("reviewer")...)
+	want(t, res, body, 200, "")
 }
 
 func TestTryTellsWhatPolicyWouldSayWithoutEffect(t *testing.T) {

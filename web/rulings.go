@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -176,12 +177,18 @@ func (c *Console) revoke(g *gin.Context) {
 	c.show(g, it)
 }
 
-// reveal shows one masked value for a minute. The desk records it first; without the record nothing is shown.
+// reveal shows one masked value for a minute, of the arguments or of what a reviewer made of them. The desk records it first; without
+// the record nothing is shown.
 func (c *Console) reveal(g *gin.Context) {
 	var body struct {
 		Pointer *string `json:"pointer"`
+		Of      source  `json:"of"`
 	}
 	if !c.read(g, &body) {
+		return
+	}
+	if body.Of != asked && body.Of != edited {
+		c.fail(g, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/of", Msg: "of must be approved_input, or absent for the arguments as they were asked"})
 		return
 	}
 	who, ctx := callerOf(g).who, g.Request.Context()
@@ -190,23 +197,18 @@ func (c *Console) reveal(g *gin.Context) {
 		c.fail(g, err)
 		return
 	}
-	known := func(p string) bool {
-		for _, a := range it.View {
-			if a.Pointer == p && a.Masked() {
-				return true
-			}
-		}
-		return false
-	}
-	if body.Pointer == nil || !known(*body.Pointer) {
+	args, _ := body.Of.of(it)
+	known := func(a view.Argument) bool { return a.Pointer == *body.Pointer && a.Masked() }
+	if body.Pointer == nil || !slices.ContainsFunc(args, known) {
 		c.fail(g, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/pointer", Msg: "pointer must name a masked argument of this item"})
 		return
 	}
-	if err := c.cfg.Desk.Reveal(ctx, who, it.ID, *body.Pointer); err != nil {
+	place := body.Of.at(*body.Pointer)
+	if err := c.cfg.Desk.Reveal(ctx, who, it.ID, place); err != nil {
 		c.fail(g, err)
 		return
 	}
-	until := c.reveals.Show(who.Subject, it.ID, *body.Pointer, c.cfg.Now())
+	until := c.reveals.Show(who.Subject, it.ID, place, c.cfg.Now())
 	d, err := c.detail(who, it)
 	if err != nil {
 		c.fail(g, err)
@@ -225,6 +227,9 @@ type verdict struct {
 	Reason    string            `json:"reason"`
 	Reasons   []decision.Reason `json:"reasons"`
 	Arguments []view.Argument   `json:"arguments"` // the edit as it would be shown
+	// Obligations and Uninspectable say what an approval of the edit needs, as the item's own do for the call that was asked.
+	Obligations   []string `json:"obligations"`
+	Uninspectable bool     `json:"uninspectable"`
 }
 
 func (c *Console) try(g *gin.Context) {
@@ -248,5 +253,6 @@ func (c *Console) try(g *gin.Context) {
 		c.fail(g, err)
 		return
 	}
-	answer(g, http.StatusOK, verdict{d.Behavior, d.Source, d.Reason, append([]decision.Reason{}, d.Reasons...), args})
+	answer(g, http.StatusOK, verdict{d.Behavior, d.Source, d.Reason, append([]decision.Reason{}, d.Reasons...), args,
+		append([]string{}, d.Obligations...), view.Uninspectable(args)})
 }

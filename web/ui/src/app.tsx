@@ -50,7 +50,7 @@ function Login() {
       <div class="login-card">
         <span class="mark"><Icon name="gate" /></span>
         <h1>{t('login.title')}</h1>
-        {problem.value && <p class="alarm boxed" role="alert"><Icon name="high" />{problemText(problem.value.kind, problem.value.detail)}</p>}
+        {problem.value && <p class="alarm boxed" role="alert"><Icon name="high" />{problemText(problem.value)}</p>}
         {used.value
           ? <><p>{t('login.body')}</p><button class="primary wide" id="sign-in" disabled={working.value} onClick={() => void signIn()}>{working.value ? t('login.working') : t('login.button')}</button></>
           : <><p>{t('login.nolink')}</p><pre class="value">{location.origin}/login?code=…</pre></>}

@@ -18,7 +18,7 @@ const busy = signal(false);
 export const typed = signal('');
 const why = signal('');
 /** Policy can oblige whoever approves to say why. */
-const wantsReason = (it: Item) => !!it.obligations?.includes('reason');
+export const wantsReason = (it: { obligations: string[] | null }) => !!it.obligations?.includes('reason');
 const last4 = (digest: string) => digest.slice(-4);
 const short = (digest: string) => digest.replace(/^sha256:(.{4}).*(.{4})$/, '$1…$2');
 
@@ -53,26 +53,41 @@ export function armApproval() {
   arm();
 }
 
-/** The second step. It does nothing when the gate has closed since the first. */
+/** A reason as a member of a ruling. */
+export const reasonMember = (words: string) => (words.trim() ? `,"reason":${JSON.stringify(words.trim())}` : '');
+
+/** The second step. It does nothing when the gate has closed since the first, and shows what is still missing. */
 export function confirmApproval() {
   const it = item.value;
-  if (!it || !mayConfirm() || (it.tier === 'high' && typed.value.toLowerCase() !== last4(it.action_digest)) || (wantsReason(it) && !why.value.trim())) return;
-  void rule(it, 'approve', wantsReason(it) ? `,"reason":${JSON.stringify(why.value.trim())}` : '');
+  if (!it || !mayConfirm()) return;
+  if (it.tier === 'high' && typed.value.toLowerCase() !== last4(it.action_digest)) document.getElementById('last4')?.focus();
+  else if (wantsReason(it) && !why.value.trim()) document.getElementById('why')?.focus();
+  else void rule(it, 'approve', wantsReason(it) ? reasonMember(why.value) : '');
 }
 
+/** The field for a reason that policy wants of whoever lets a call run. */
+export function WhyField({ value, set }: { value: string; set: (words: string) => void }) {
+  return (
+    <label class="grow why"><span>{t('arm.reason')}</span>
+      <input id="why" value={value} maxLength={1000} autocomplete="off" aria-required="true" onInput={(e) => set(e.currentTarget.value)} /></label>
+  );
+}
+
+/** The call that may run: the edit, once there is one. */
 function Target({ of }: { of: Item }) {
-  const target = TARGETS.map((role) => of.arguments?.find((a) => a.role === role)).find(Boolean) ?? of.arguments?.find((a) => a.pointer);
+  const args = of.approved_view ?? of.arguments;
+  const target = TARGETS.map((role) => args?.find((a) => a.role === role)).find(Boolean) ?? args?.find((a) => a.pointer);
   return <span class="target"><code><Plain text={toolName(of)} /></code>{target && <> → <code class="clip"><Runs runs={target.runs} /></code></>}</span>;
 }
 
 function Subject({ of }: { of: Item }) {
-  return <div class="subject"><Target of={of} /><span class="digest">{t('bar.digest')} <code title={of.action_digest}>{short(of.action_digest)}</code></span></div>;
+  const digest = of.approved_digest ?? of.action_digest;
+  return <div class="subject"><Target of={of} /><span class="digest">{t('bar.digest')} <code title={digest}>{short(digest)}</code></span></div>;
 }
 
 function Armed({ of }: { of: Item }) {
-  const field = useRef<HTMLInputElement>(null);
-  const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => (field.current ?? button.current)?.focus({ preventScroll: true }), []);
+  // The cursor stands where the first word is wanted: a key pressed anywhere else takes the arming back.
+  useEffect(() => (['last4', 'why', 'confirm'].map((id) => document.getElementById(id)).find(Boolean))?.focus({ preventScroll: true }), []);
   const high = of.tier === 'high';
   const fits = (!high || typed.value.toLowerCase() === last4(of.action_digest)) && (!wantsReason(of) || !!why.value.trim());
   return (
@@ -80,13 +95,11 @@ function Armed({ of }: { of: Item }) {
       <div class="subject"><span><b>{t('arm.title')}</b> <span class="hint">{t('arm.hint')}</span></span><Target of={of} /></div>
       {high && (
         <label class="last4">{t('arm.type', { last: last4(of.action_digest) })}
-          <input ref={field} value={typed.value} maxLength={4} autocomplete="off" autocapitalize="off" spellcheck={false} onInput={(e) => { typed.value = e.currentTarget.value; }} /></label>
+          <input id="last4" value={typed.value} maxLength={4} autocomplete="off" autocapitalize="off" spellcheck={false} onInput={(e) => { typed.value = e.currentTarget.value; }} /></label>
       )}
-      {wantsReason(of) && (
-        <label class="grow"><span>{t('arm.reason')}</span><input id="why" value={why.value} maxLength={1000} autocomplete="off" onInput={(e) => { why.value = e.currentTarget.value; }} /></label>
-      )}
+      {wantsReason(of) && <WhyField value={why.value} set={(words) => { why.value = words; }} />}
       <button type="button" onClick={disarm}>{t('do.cancel')}</button>
-      <button ref={button} type="submit" class="primary" id="confirm" aria-disabled={!fits || busy.value}><Icon name="check" />{t('do.confirm')}</button>
+      <button type="submit" class="primary" id="confirm" aria-disabled={!fits || busy.value}><Icon name="check" />{t('do.confirm')}</button>
     </form>
   );
 }

@@ -10,8 +10,8 @@ import { t, when, word } from './i18n';
 import { Icon } from './icons';
 import { Badges, Countdown, StateMark, TierMark, toolName } from './list';
 import { Plain, Runs } from './runs';
-import { go, item, itemProblem, items, loadItem, mode, notice, selected, showItem, timeline } from './store';
-import type { Argument, AuditEvent, Item, Reason, Risk } from './types';
+import { go, item, itemProblem, items, loadItem, me, mode, notice, selected, showItem, timeline } from './store';
+import type { Argument, AuditEvent, Item, Problem, Reason, Risk } from './types';
 
 const tab = signal<'tree' | 'raw' | 'hex'>('tree');
 
@@ -28,9 +28,12 @@ function Path({ of }: { of: Argument }) {
   return <code class="path">{steps.map((s, i) => <span key={i}>{s || '""'} › </span>)}<b>{last || '""'}</b></code>;
 }
 
-async function reveal(it: Item, pointer: string) {
+/** The two documents whose values can be revealed: what was asked, and what a reviewer made of it. */
+type Source = '' | 'approved_input';
+
+async function reveal(it: Item, pointer: string, source: Source) {
   try {
-    const shown = await api<{ item: Item; hides_at: string }>(reviewPath(it.id, 'reveal'), JSON.stringify({ pointer }));
+    const shown = await api<{ item: Item; hides_at: string }>(reviewPath(it.id, 'reveal'), JSON.stringify({ pointer, of: source }));
     if (item.value?.id !== it.id) return;
     showItem(shown.item);
     const left = Date.parse(shown.hides_at) - Date.parse(shown.item.now);
@@ -40,7 +43,8 @@ async function reveal(it: Item, pointer: string) {
   }
 }
 
-function ArgumentView({ of, it, watched }: { of: Argument; it: Item; watched: boolean }) {
+function ArgumentView({ of, it, source }: { of: Argument; it: Item; source: Source }) {
+  const watched = !source; // an approval vouches for what was asked; an edit is vouched for by its difference
   return (
     <div class={'arg' + (of.origin === 'untrusted' ? ' untrusted' : '')} data-pointer={of.pointer}>
       <span ref={watched ? top(of.pointer) : null} class="edge" />
@@ -53,8 +57,8 @@ function ArgumentView({ of, it, watched }: { of: Argument; it: Item; watched: bo
         </span>
       </div>
       <pre class={'value ' + of.type}><Runs runs={of.runs} /></pre>
-      {masked(of) && it.state === 'open' && (
-        <p class="reveal"><button class="small" onClick={() => void reveal(it, of.pointer)}><Icon name="eye" />{t('secret.reveal')}</button> {t('secret.note')}</p>
+      {masked(of) && me.value?.can_rule && (
+        <p class="reveal"><button class="small" onClick={() => void reveal(it, of.pointer, source)}><Icon name="eye" />{t('secret.reveal')}</button> {t('secret.note')}</p>
       )}
       <span ref={watched ? bottom(of.pointer) : null} class="edge" />
     </div>
@@ -94,7 +98,7 @@ function Arguments({ of }: { of: Item }) {
   return (
     <section class="card" aria-labelledby="args-title">
       <div class="card-head">
-        <h2 id="args-title">{t('item.args')}</h2>
+        <h2 id="args-title">{t(of.approved_view ? 'item.asked' : 'item.args')}</h2>
         <div class="tabs" role="tablist" aria-labelledby="args-title" onKeyDown={move}>
           {names.map((n) => <button key={n} id={'tab-' + n} role="tab" aria-selected={tab.value === n} aria-controls="args" tabIndex={tab.value === n ? 0 : -1} onClick={() => { tab.value = n; }}>{t(`item.${n}`)}</button>)}
         </div>
@@ -104,7 +108,7 @@ function Arguments({ of }: { of: Item }) {
         {tab.value === 'tree'
           ? args.map((a) => (a.pointer === '' && a.type === 'object'
             ? <div class="arg" key="none" data-pointer=""><span ref={top('')} class="edge" /><p class="note">{t('item.noargs')}</p><span ref={bottom('')} class="edge" /></div>
-            : <ArgumentView of={a} it={of} key={a.pointer} watched />))
+            : <ArgumentView of={a} it={of} key={a.pointer} source="" />))
           : <Raw of={of} hex={tab.value === 'hex'} />}
       </div>
     </section>
@@ -171,7 +175,7 @@ function Timeline({ of }: { of: Item }) {
 }
 
 function Rulings({ of }: { of: Item }) {
-  if (!of.rulings.length && !of.closed_by && !of.approved_view) return null;
+  if (!of.rulings.length && !of.closed_by) return null;
   return (
     <section class="card" aria-labelledby="rulings-title">
       <div class="card-head"><h2 id="rulings-title">{t('item.rulings')}</h2></div>
@@ -182,7 +186,17 @@ function Rulings({ of }: { of: Item }) {
         ))}
         {of.closed_by && <li><Plain text={of.closed_by} /></li>}
       </ul>
-      {of.approved_view && <><h3>{t('item.approvedview')}</h3>{of.approved_view.map((a) => <ArgumentView of={a} it={of} key={a.pointer} watched={false} />)}</>}
+    </section>
+  );
+}
+
+/** What may run, or did, after a reviewer's edit. It stands before what was asked, which it replaces. */
+function Approved({ of }: { of: Item }) {
+  if (!of.approved_view) return null;
+  return (
+    <section class="card approved" id="approved" aria-labelledby="approved-title">
+      <div class="card-head"><h2 id="approved-title">{t('item.approvedview')}</h2></div>
+      {of.approved_view.map((a) => <ArgumentView of={a} it={of} key={a.pointer} source="approved_input" />)}
     </section>
   );
 }
@@ -200,12 +214,15 @@ function Notice() {
         <p><b>{t('won.title')}</b> {w ? <><Plain text={t('won.by', { person: w.person, kind: word('kind', w.kind) })} />, {when(w.at)}</> : n.problem?.item && word('state', n.problem.item.state)}</p>{close}</div>
     );
   }
-  return <div class="notice bad" role="alert"><Icon name="high" /><p><b>{t('fail.title')}.</b> {problemText(n.problem?.kind, n.problem?.detail)}</p>{close}</div>;
+  return <div class="notice bad" role="alert"><Icon name="high" /><p><b>{t('fail.title')}.</b> {problemText(n.problem)}</p>{close}</div>;
 }
 
-export function problemText(kind = 'internal_error', detail = '') {
-  const said = word('problem', kind);
-  return said === kind.replaceAll('_', ' ') ? <Plain text={detail || said} /> : <>{said}</>;
+/** What went wrong and what to do: in our words when we have them, else in the server's. A fault of ours names its line in the log. */
+export function problemText(of: Problem = { kind: 'internal_error', status: 0 }) {
+  const said = word('problem', of.kind);
+  const ours = said !== of.kind.replaceAll('_', ' ');
+  const theirs = (of.detail ?? said) + (of.fix ? ` → ${of.fix}` : '');
+  return <>{ours ? said : <Plain text={theirs} />}{of.status >= 500 && of.request_id && <> <code><Plain text={of.request_id} /></code></>}</>;
 }
 
 function Head({ of }: { of: Item }) {
@@ -217,6 +234,7 @@ function Head({ of }: { of: Item }) {
         <span class="until"><Countdown of={of} />{(of.state === 'open' || of.state === 'approved') && <small>{t(of.state === 'open' ? 'time.left' : 'time.usable')}</small>}</span>
       </div>
       <h1><Plain text={of.summary} /></h1>
+      {of.approved_digest && <p class="edited"><Icon name="pen" />{t('item.edited')}</p>}
       <p class="who">{t('item.agent')} <b><Plain text={of.agent} /></b>{of.owner && <> <Plain text={t('item.for', { owner: of.owner })} /></>} · {t('item.session')} <code><Plain text={of.session_id} /></code> · <time dateTime={of.opened_at}>{t('time.opened', { time: when(of.opened_at) })}</time></p>
     </header>
   );
@@ -233,7 +251,7 @@ function Loaded({ of }: { of: Item }) {
         {of.uninspectable && <p class="alarm boxed"><Icon name="high" />{t('item.uninspectable')}</p>}
         {mode.value === 'edit' ? <Editor of={of} key={of.id} /> : (
           <>
-            <Rulings of={of} /><Arguments of={of} key={shown} />
+            <Rulings of={of} /><Approved of={of} /><Arguments of={of} key={shown} />
             <div class="two"><Why of={of} key={shown} /><RiskFacts of={of} /></div>
             <Timeline of={of} />
             {of.justification && <details class="card words"><summary>{t('item.words')} <span class="badge">{t('item.unchecked')}</span></summary><pre class="value"><Plain text={of.justification} /></pre></details>}
@@ -254,7 +272,7 @@ export function Detail() {
   const it = item.value;
   let body;
   if (!id) body = items.value?.length === 0 ? null : <div class="empty"><Icon name="gate" /><h2>{t('pick.title')}</h2><p>{t('pick.body')}</p></div>;
-  else if (itemProblem.value) body = <div class="empty" role="alert"><Icon name="plug" /><h2>{t('load.failed')}</h2><p>{problemText(itemProblem.value.kind, itemProblem.value.detail)}</p><button onClick={() => void loadItem(id)}>{t('load.again')}</button></div>;
+  else if (itemProblem.value) body = <div class="empty" role="alert"><Icon name="plug" /><h2>{t('load.failed')}</h2><p>{problemText(itemProblem.value)}</p><button onClick={() => void loadItem(id)}>{t('load.again')}</button></div>;
   else if (!it || it.id !== id) body = <div class="skeletons wide" role="status" aria-label={t('load.loading')}><div class="skeleton" /><div class="skeleton tall" /></div>;
   else body = <Loaded of={it} />;
   return <div class="detail">{body}</div>;

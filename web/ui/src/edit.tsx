@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { api, asProblem, reviewPath } from './api';
-import { rule } from './decide';
+import { WhyField, reasonMember, rule, wantsReason } from './decide';
 import { Reasons, problemText } from './detail';
 import { THINK_MS } from './gate';
 import { t, word } from './i18n';
@@ -38,7 +38,7 @@ function Diff({ before, after }: { before: string; after: string }) {
 }
 
 function Answer({ of, problem }: { of: Verdict | null; problem: Problem | null }) {
-  if (problem) return <div class="verdict deny" id="verdict"><Icon name="high" /><div><p>{problemText(problem.kind, problem.detail)}</p></div></div>;
+  if (problem) return <div class="verdict deny" id="verdict"><Icon name="high" /><div><p>{problemText(problem)}</p></div></div>;
   if (!of) return <div class="verdict" id="verdict"><Icon name="clock" /><div><p>{t('edit.asking')}</p></div></div>;
   return (
     <div class={'verdict ' + of.behavior} id="verdict" data-behavior={of.behavior}>
@@ -54,6 +54,7 @@ function Form({ of, raw }: { of: Item; raw: string }) {
   const said = useSignal<{ of: string; verdict: Verdict } | null>(null);
   const problem = useSignal<Problem | null>(null);
   const confirming = useSignal(0); // when the first click was
+  const why = useSignal('');
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
   const bad = fault(text.value);
@@ -72,11 +73,16 @@ function Form({ of, raw }: { of: Item; raw: string }) {
   const verdict = said.value?.of === text.value ? said.value.verdict : null; // an answer to another text is none
   const changed = text.value !== original;
   const sendable = changed && !bad && verdict !== null && verdict.behavior !== 'deny';
+  // The call that was asked can want a reason, and so can the one it has become; the last answer holds until the next, so that the field stays.
+  const last = said.value?.verdict;
+  const asksWhy = wantsReason(of) || (!!last && (wantsReason(last) || last.uninspectable));
+  const lacksWhy = asksWhy && !why.value.trim();
   const send = (e: Event) => {
     e.preventDefault();
     if (!sendable) return;
-    if (!confirming.value) confirming.value = performance.now();
-    else if (performance.now() - confirming.value >= THINK_MS) void rule(of, 'edit', `,"edited_input":${text.value}`);
+    if (lacksWhy) document.getElementById('why')?.focus();
+    else if (!confirming.value) confirming.value = performance.now();
+    else if (performance.now() - confirming.value >= THINK_MS) void rule(of, 'edit', `,"edited_input":${text.value}${asksWhy ? reasonMember(why.value) : ''}`);
   };
   return (
     <form onSubmit={send}>
@@ -90,8 +96,9 @@ function Form({ of, raw }: { of: Item; raw: string }) {
       </section>
       <section class="card" aria-labelledby="diff-title"><div class="card-head"><h2 id="diff-title">{t('edit.diff')}</h2></div><Diff before={original} after={text.value} /></section>
       <div class="ends">
+        {asksWhy && <WhyField value={why.value} set={(words) => { why.value = words; }} />}
         <button type="button" onClick={() => { mode.value = 'view'; }}>{t('do.cancel')}</button>
-        <button class="primary" id="send-edit" disabled={!sendable}><Icon name="check" />{confirming.value ? t('edit.confirm') : t('edit.submit')}</button>
+        <button class="primary" id="send-edit" disabled={!sendable} aria-disabled={!sendable || lacksWhy}><Icon name="check" />{confirming.value ? t('edit.confirm') : t('edit.submit')}</button>
       </div>
     </form>
   );

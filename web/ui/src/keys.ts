@@ -41,7 +41,7 @@ const keys: Record<string, () => void> = {
 export function listenToKeys() {
   addEventListener('keydown', (e) => {
     if (e.repeat || e.isComposing || document.visibilityState !== 'visible' || !me.value) {
-      if (e.repeat && e.key === 'Enter' && armedAt.value) e.preventDefault(); // a held key must not click the focused button
+      if (e.repeat && e.key === 'Enter' && !(e.target instanceof HTMLTextAreaElement)) e.preventDefault(); // a held key confirms nothing
       return;
     }
     if (e.key === 'Escape') { escape(); return; }

@@ -33,10 +33,14 @@ export interface AuditEvent {
   person?: string; status?: string; review_id?: string; labels?: string[]; kind?: string; rules?: string[];
 }
 
-export interface Verdict { behavior: string; source: string; reason: string; reasons: Reason[]; arguments: Argument[] }
+export interface Verdict {
+  behavior: string; source: string; reason: string; reasons: Reason[]; arguments: Argument[]; obligations: string[]; uninspectable: boolean;
+}
 
 export interface Check { name: string; status: string; detail: string; fix?: string }
 
 export interface Health { status: string; checks: Check[] }
 
-export interface Problem { kind: string; status: number; detail?: string; fix?: string; pointer?: string; winner?: Ruling; item?: Item; missing?: string[] }
+export interface Problem {
+  kind: string; status: number; detail?: string; fix?: string; pointer?: string; request_id?: string; winner?: Ruling; item?: Item; missing?: string[];
+}
