@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ type Config struct {
 	OperatorDir string
 	// Settings overlay the shipped data: top key, then member.
 	Settings map[string]map[string]any
-	// Timeout bounds one evaluation. Default 50ms.
+	// Timeout bounds one evaluation, without the wait for a processor. Default 50ms.
 	Timeout time.Duration
 }
 
@@ -40,6 +41,8 @@ type Engine struct {
 	query    opa.PreparedEvalQuery
 	revision string
 	timeout  time.Duration
+	// slots holds one token per evaluation that runs: more of them than processors would only make each run out of its time.
+	slots chan struct{}
 }
 
 // Load compiles a snapshot. A policy that does not compile is refused as policy_broken with file and line.
@@ -71,7 +74,7 @@ func Load(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, broken(err)
 	}
-	e := &Engine{query: query, revision: revision, timeout: cfg.Timeout}
+	e := &Engine{query: query, revision: revision, timeout: cfg.Timeout, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	return e, e.warmUp(ctx)
 }
 
@@ -102,6 +105,12 @@ func (e *Engine) Decide(ctx context.Context, in decision.Input) (decision.Outcom
 	value, err := toValue(in)
 	if err != nil {
 		return denied, ostiary.Wrap(ostiary.KindPolicyError, err, "the input of the policies cannot be built")
+	}
+	select {
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
+	case <-ctx.Done():
+		return denied, ostiary.Wrap(ostiary.KindPolicyTimeout, ctx.Err(), "the caller left before the policies were asked")
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
