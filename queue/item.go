@@ -48,7 +48,7 @@ type Item struct {
 	CWD          string
 	Hints        tool.Annotations
 	ActionDigest string
-	ViewDigest   string          // digest of everything a reviewer is shown; what a ruling vouches for
+	ViewDigest   string          // digest of arguments, tool, agent, session, summary and tier as shown; what a ruling vouches for
 	View         []view.Argument `json:"-"` // rendered from Input when the item is read; secrets masked
 	EditedView   []view.Argument `json:"-"` // the same of EditedInput
 
