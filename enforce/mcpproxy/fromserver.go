@@ -68,10 +68,12 @@ func (p *proxy) learn(method string, m message) {
 	}
 	switch method {
 	case "initialize", "server/discover":
-		if info, err := result.child("serverInfo"); err == nil {
-			if name, ok := info.text("name"); ok {
-				p.nameServer(name)
-			}
+		info, err := result.child("serverInfo")
+		if meta, errMeta := result.child("_meta"); err != nil && errMeta == nil { // since 2026-07-28
+			info, err = meta.child("io.modelcontextprotocol/serverInfo")
+		}
+		if name, ok := info.text("name"); ok && err == nil {
+			p.nameServer(name)
 		}
 	case "tools/list":
 		p.learnHints(result.raw("tools"))

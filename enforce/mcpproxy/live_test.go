@@ -47,14 +47,21 @@ func openFiles(t *testing.T, flags ...string) *files {
 	script := filesystemServer(t)
 	dir := t.TempDir()
 	s := testkit.Start(t, filepath.Join(t.TempDir(), "d"), "--tools", filepath.Join(testkit.Root(), "examples", "filesystem"))
-	args := append([]string{"mcp", "--data", s.Data, "--name", "fs"}, flags...)
-	cmd := exec.Command(testkit.Binary(t), append(args, "--", "node", script, dir)...)
+	args := append([]string{"--name", "fs"}, flags...)
+	session := connect(t, s, append(args, "--", "node", script, dir)...)
+	return &files{Sidecar: s, dir: dir, client: session, reviewer: s.Token(t, "reviewer", "ann")}
+}
+
+// connect is a real client behind the real proxy.
+func connect(t *testing.T, s *testkit.Sidecar, args ...string) *mcp.ClientSession {
+	t.Helper()
+	cmd := exec.Command(testkit.Binary(t), append([]string{"mcp", "--data", s.Data}, args...)...)
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { session.Close() })
-	return &files{Sidecar: s, dir: dir, client: session, reviewer: s.Token(t, "reviewer", "ann")}
+	return session
 }
 
 func (f *files) call(t *testing.T, name string, args map[string]any) *mcp.CallToolResult {

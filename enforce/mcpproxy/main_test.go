@@ -18,6 +18,9 @@ func TestMain(m *testing.M) {
 	if log := os.Getenv(fakeServer); log != "" {
 		os.Exit(serve(log))
 	}
+	if os.Getenv(library) != "" {
+		os.Exit(serveLibrary())
+	}
 	code := m.Run()
 	http.DefaultClient.CloseIdleConnections()
 	if code == 0 {

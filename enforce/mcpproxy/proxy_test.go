@@ -248,3 +248,23 @@ func TestAServerCannotNameItselfIntoAnotherNamespace(t *testing.T) {
 		}
 	}
 }
+
+func TestAServerIsNamedByEveryRevisionOfTheProtocol(t *testing.T) {
+	for method, body := range map[string]string{
+		"initialize":      `{"serverInfo":{"name":"Books"}}`,
+		"server/discover": `{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"Books"}}}`,
+	} {
+		named := make(chan string, 1)
+		r := newRig(t, sidecarFuncs{decide: func(_ context.Context, d wire.DecisionRequest) (wire.Decision, error) {
+			named <- d.Tool.Namespace
+			return wire.Decision{Behavior: "deny"}, nil
+		}}, func(c *Config) { c.Name = "" })
+		r.send(says(1, method, "result", body))
+		r.want(`"id":1`)
+		r.send(call7)
+		r.want(`"id":7`)
+		if got := <-named; got != "books" {
+			t.Errorf("%s: got %q", method, got)
+		}
+	}
+}
