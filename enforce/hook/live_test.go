@@ -85,6 +85,33 @@ func TestAHeldCallRunsOnceAPersonApproves(t *testing.T) {
 	}
 }
 
+func TestACallThatNeedsAReasonRunsOnceTheReviewerGivesOne(t *testing.T) {
+	s := testkit.Start(t, filepath.Join(t.TempDir(), "d"), "--policies", policies())
+	reviewer := s.Token(t, "reviewer", "ann")
+	for host, released := range map[string]string{"codex": "", "claude-code": `"permissionDecision":"allow"`} {
+		done := make(chan answer, 1)
+		go func() { done <- runHook(t, host, s.Data, shell(host, "1", "release 1.0")) }()
+		id := openReview(t, s, reviewer)
+		review := s.ConsoleURL + "/api/reviews/" + id
+		_, item := testkit.Call(t, "GET", review, reviewer, nil)
+		if got := fmt.Sprint(item["obligations"]); got != "[reason]" {
+			t.Errorf("%s: the reviewer is told of %s", host, got)
+		}
+		bare := testkit.Doc{"kind": "approve", "version": item["version"], "action_digest": item["action_digest"], "view_digest": item["view_digest"]}
+		if status, doc := testkit.Call(t, "POST", review+"/rulings", reviewer, bare); status != 428 || doc["kind"] != "reason_required" {
+			t.Errorf("%s: without a reason: %d %v", host, status, doc)
+		}
+		s.Rule(t, reviewer, id, testkit.Doc{"kind": "approve", "reason": "the user asked for it by phone"})
+		got := <-done
+		if got.code != 0 || !strings.Contains(got.out, released) || released == "" && got.out != "" || got.errors != "" {
+			t.Errorf("%s: got %+v", host, got)
+		}
+		if _, doc := testkit.Call(t, "GET", review, reviewer, nil); doc["state"] != "consumed" {
+			t.Errorf("%s: the approval is %v", host, doc["state"])
+		}
+	}
+}
+
 // openReview waits until a review is open.
 func openReview(t *testing.T, s *testkit.Sidecar, reviewer string) string {
 	t.Helper()
@@ -163,7 +190,7 @@ func TestTheRealCodexObeys(t *testing.T) {
 				testkit.Start(t, data, args...)
 			}
 			hooks := filepath.Join(t.TempDir(), "hooks.json")
-			if err := os.WriteFile(hooks, []byte(codexHooks(testkit.Binary(t), data)), 0o600); err != nil {
+			if err := os.WriteFile(hooks, []byte(codexHooks(t, testkit.Binary(t), data)), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			cmd := exec.Command(harness, "codex", hooks)
@@ -190,10 +217,41 @@ func TestTheRealCodexObeys(t *testing.T) {
 	}
 }
 
-// codexHooks is hooks.json for the binary: the socket is a file, so it is reached from another network namespace too.
-func codexHooks(binary, data string) string {
-	hook := func(timeout int) string {
-		return fmt.Sprintf(`[{"matcher":".*","hooks":[{"type":"command","command":"%s hook codex --data %s --timeout %d","timeout":%d}]}]`, binary, data, timeout, timeout)
+// codexHooks is hooks.json as the README gives it, for this binary: the socket is a file, so it is reached from another network namespace too.
+func codexHooks(t *testing.T, binary, data string) string {
+	t.Helper()
+	return strings.ReplaceAll(readmeBlock(t, "Codex, "), "/usr/local/bin/ostiary-hook codex", binary+" hook codex --data "+data)
+}
+
+// readmeBlock is the JSON block of the README behind a line that starts with the given words.
+func readmeBlock(t *testing.T, line string) string {
+	t.Helper()
+	readme, err := os.ReadFile(filepath.Join(testkit.Root(), "README.md"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return fmt.Sprintf(`{"hooks":{"PreToolUse":%s,"PermissionRequest":%s,"PostToolUse":%s,"UserPromptSubmit":%s}}`, hook(60), hook(60), hook(30), hook(30))
+	_, behind, found := strings.Cut(string(readme), "\n"+line)
+	_, block, opened := strings.Cut(behind, "```json\n")
+	block, _, closed := strings.Cut(block, "```")
+	if !found || !opened || !closed {
+		t.Fatalf("the README has no JSON behind %q", line)
+	}
+	return block
+}
+
+// Codex puts a call that it would prompt for to PermissionRequest as well, as another call than the one that PreToolUse was answered for.
+func TestWiredAsTheREADMESaysAPersonIsAskedOnce(t *testing.T) {
+	for _, line := range []string{"Claude Code, ", "Codex, "} {
+		var wired struct {
+			Hooks map[string]any `json:"hooks"`
+		}
+		if err := json.Unmarshal([]byte(readmeBlock(t, line)), &wired); err != nil {
+			t.Fatal(err)
+		}
+		for event, want := range map[string]bool{"PreToolUse": true, "PostToolUse": true, "UserPromptSubmit": true, "PermissionRequest": false} {
+			if _, ok := wired.Hooks[event]; ok != want {
+				t.Errorf("%s%s wired: %v", line, event, ok)
+			}
+		}
+	}
 }

@@ -24,3 +24,8 @@ verdicts contains {"id": "shell.list", "behavior": "allow", "reason": "listing i
 	input.phase == "call"
 	input.args.command == "ls"
 }
+
+verdicts contains {"id": "shell.say_why", "behavior": "ask", "reason": "a release needs a person who says why", "obligations": ["reason"]} if {
+	input.phase == "call"
+	startswith(input.args.command, "release ")
+}
