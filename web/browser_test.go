@@ -54,6 +54,7 @@ func TestBrowser(t *testing.T) {
 		"ArgumentsOutOfSightBlockApproval":         unseenBlocks,
 		"HighTierAsksForTheDigest":                 highTierTypes,
 		"PolicyCanWantAReasonForApproving":         approveWithReason,
+		"BarNamesTheTargetNobodyVouchesFor":        barNamesTarget,
 		"ThousandRandomKeysNeverApprove":           randomKeys,
 		"ChangedItemStartsTheGateAgain":            changedItem,
 		"DenialNeedsAReason":                       denyWithReason,

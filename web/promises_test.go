@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"ostiary/decision"
 	"ostiary/queue"
 )
 
@@ -123,6 +124,16 @@ func approveWithReason(b *tab) {
 	if got := b.desk.last("rev_1").Reason; got != "asked by phone" {
 		b.t.Errorf("the reason arrived as %q", got)
 	}
+}
+
+func barNamesTarget(b *tab) {
+	b.put("rev_1", `{"to":["bob@example.com","mallory@evil.test","carol@example.com"]}`, func(it *queue.Item) {
+		it.Provenance = []decision.ArgOrigin{{Pointer: "/to/0", Role: "recipient", Origin: decision.OriginUser},
+			{Pointer: "/to/1", Role: "recipient", Origin: decision.OriginUntrusted}, {Pointer: "/to/2", Role: "recipient", Origin: decision.OriginUser}}
+	})
+	b.enter("/reviews/rev_1")
+	b.seeText(".bar .target", "mallory@evil.test")
+	b.seeText(".bar .target", "and 2 more")
 }
 
 func highTierTypes(b *tab) {
@@ -350,7 +361,12 @@ func accessible(b *tab) {
 			eval[any](b, string(source)+";0")
 			b.key("e")
 			b.until(`document.querySelector('#verdict')?.dataset.behavior`)
+			b.until(`document.querySelector('#why')`)
 			b.axe(scheme, language, "edit")
+			b.do(chromedp.Navigate(b.server.URL + "/reviews/rev_done"))
+			b.until(`document.querySelector('#approved')`)
+			eval[any](b, string(source)+";0")
+			b.axe(scheme, language, "approved")
 		}
 	}
 	b.do(chromedp.Navigate(b.console.LoginURL(b.server.URL)))

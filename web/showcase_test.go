@@ -2,8 +2,10 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,13 +42,6 @@ func showcase(t testing.TB, b *bench) {
 		it.Provenance = []decision.ArgOrigin{{Pointer: "/to/0", Role: "recipient", Origin: decision.OriginUser}, {Pointer: "/to/1", Role: "recipient", Origin: decision.OriginUntrusted, Source: "inv-3"},
 			{Pointer: "/subject", Role: "text", Origin: decision.OriginUser}, {Pointer: "/body", Role: "text", Origin: decision.OriginModel}, {Pointer: "/attachments/0/path", Role: "path", Origin: decision.OriginUser}, {Pointer: "/api_key", Role: "secret", Origin: decision.OriginModel}}
 		it.Justification = "The user asked for the Q3 summary to be mailed. I found Paul's address on the partner page and added him so that nobody is left out."
-		origins := map[string]decision.ArgOrigin{}
-		for _, o := range it.Provenance {
-			origins[o.Pointer] = o
-		}
-		it.View, _ = view.Arguments(it.Input, func(p string) (string, string) { return origins[p].Role, string(origins[p].Origin) })
-		it.View = view.Mask(it.View, map[string][][2]int{"/api_key": {{7, 27}}})
-		it.View = it.View[:len(it.View):len(it.View)]
 		it.ExpiresAt = now.Add(42*time.Minute + 18*time.Second)
 	}))
 	b.desk.add(makeItem(t, "rev_rm", `{"command":"rm -rf ./build ./dist && git clean -fdx","cwd":"/srv/checkout"}`, now, func(it *queue.Item) {
@@ -69,8 +64,20 @@ func showcase(t testing.TB, b *bench) {
 	}))
 	b.desk.add(makeItem(t, "rev_doc", `{"doc":"Roadmap 2027","role":"commenter","group":"all-staff"}`, now, func(it *queue.Item) {
 		it.Tool, it.Agent = tool.Name{Namespace: "docs", Name: "share_document"}, "mail-assistant"
-		it.Summary = "Let the group all-staff comment on the document Roadmap 2027"
+		it.Summary, it.Obligations = "Let the group all-staff comment on the document Roadmap 2027", []string{"reason"}
 		it.ExpiresAt = now.Add(51 * time.Minute)
+	}))
+	b.desk.add(makeItem(t, "rev_done", `{"url":"https://hooks.partner.example/q3","headers":{"Authorization":"Bearer ghp_abcdefghijklmnop"},"rows":12000}`, now, func(it *queue.Item) {
+		it.Tool, it.Agent, it.State, it.Version = tool.Name{Namespace: "web", Name: "post"}, "research-2", queue.Approved, 2
+		it.Summary = "Send 12,000 rows to hooks.partner.example"
+		it.EditedInput = []byte(`{"url":"https://hooks.partner.example/q3","headers":{"Authorization":"Bearer ghp_qrstuvwxyzabcdef"},"rows":200}`)
+		args, err := view.Arguments(it.EditedInput, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		it.EditedView, it.EditedDigest = hide(args), "sha256:"+strings.Repeat("1", 60)+"ed17"
+		it.Rulings = []queue.Ruling{{Kind: queue.Edit, Person: "Rita", Reason: "A sample is enough, and with the key of the test system.", At: now.Add(-20 * time.Second)}}
+		it.ExpiresAt = now.Add(29 * time.Minute)
 	}))
 	at := func(ago time.Duration) time.Time { return now.Add(-ago) }
 	b.desk.mu.Lock()
@@ -98,6 +105,7 @@ func TestScreenshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newTab(t, browser)
+	b.ctx = b.alive // a tour of every screen takes longer than a promise may
 	shot := func(name string) {
 		png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 		if err == nil {
@@ -158,12 +166,46 @@ func TestScreenshots(t *testing.T) {
 	eval[any](b, `localStorage.setItem('language', 'zh')`)
 	b.do(chromedp.Navigate(b.server.URL + "/reviews/rev_mail"))
 	b.until(`document.querySelector('#progress')`)
-	shot("zh")
 	b.key("?")
 	b.until(`document.querySelector('dialog[open]')`)
 	shot("keys")
-	b.do(chromedp.EmulateViewport(420, 860))
-	b.do(chromedp.Navigate(b.server.URL + "/reviews/rev_rm"))
+	for _, width := range []int64{1360, 900, 420} {
+		b.do(chromedp.EmulateViewport(width, 860))
+		for _, language := range []string{"en", "zh"} {
+			eval[any](b, `localStorage.setItem('language', '`+language+`')`)
+			for _, s := range []string{"light", "dark"} {
+				scheme(s)
+				b.tour(func(name string) { shot(fmt.Sprintf("%s-%s-%s-%d", name, language, s, width)) })
+			}
+		}
+	}
+}
+
+// tour opens the screens on which people decide, one after the other.
+func (b *tab) tour(shot func(name string)) {
+	b.do(chromedp.Navigate(b.server.URL + "/reviews/rev_mail"))
 	b.until(`document.querySelector('#progress')`)
-	shot("phone")
+	shot("item")
+	b.do(chromedp.Navigate(b.server.URL + "/reviews/rev_doc"))
+	b.scrollThrough()
+	b.key("a")
+	b.until(`document.activeElement.id === 'why'`)
+	shot("armed")
+	b.key("\x1b")
+	b.until(ready)
+	b.key("e")
+	b.until(`document.querySelector('#verdict')?.dataset.behavior`)
+	b.edit("{\n  \"doc\": \"Roadmap 2027\",\n  \"role\": \"viewer\",\n  \"group\": \"all-staff\"\n}")
+	b.until(sendable)
+	eval[any](b, `document.querySelector('#send-edit').click()`)
+	b.until(`document.activeElement.id === 'why'`)
+	shot("edit")
+	b.do(chromedp.Navigate(b.server.URL + "/reviews/rev_done"))
+	b.until(`document.querySelector('#approved')`)
+	shot("approved")
+	b.do(chromedp.Navigate(b.server.URL + "/reviews/rev_rm"))
+	b.scrollThrough()
+	b.key("a")
+	b.until(`document.activeElement.id === 'last4'`)
+	shot("high")
 }

@@ -73,11 +73,16 @@ export function WhyField({ value, set }: { value: string; set: (words: string) =
   );
 }
 
-/** The call that may run: the edit, once there is one. */
+/** The call that may run (the edit, once there is one) and its target. Of several the one that nobody vouches for stands for all. */
 function Target({ of }: { of: Item }) {
-  const args = of.approved_view ?? of.arguments;
-  const target = TARGETS.map((role) => args?.find((a) => a.role === role)).find(Boolean) ?? args?.find((a) => a.pointer);
-  return <span class="target"><code><Plain text={toolName(of)} /></code>{target && <> → <code class="clip"><Runs runs={target.runs} /></code></>}</span>;
+  const args = of.approved_view ?? of.arguments ?? [];
+  const role = TARGETS.find((r) => args.some((a) => a.role === r));
+  const targets = role ? args.filter((a) => a.role === role) : args.filter((a) => a.pointer).slice(0, 1);
+  const target = targets.find((a) => a.origin === 'untrusted') ?? targets[0];
+  return (
+    <span class="target"><code><Plain text={toolName(of)} /></code>
+      {target && <> → <code class="clip"><Runs runs={target.runs} /></code></>}{targets.length > 1 && <code class="others">{t('bar.others', { n: targets.length - 1 })}</code>}</span>
+  );
 }
 
 function Subject({ of }: { of: Item }) {
@@ -98,8 +103,8 @@ function Armed({ of }: { of: Item }) {
           <input id="last4" value={typed.value} maxLength={4} autocomplete="off" autocapitalize="off" spellcheck={false} onInput={(e) => { typed.value = e.currentTarget.value; }} /></label>
       )}
       {wantsReason(of) && <WhyField value={why.value} set={(words) => { why.value = words; }} />}
-      <button type="button" onClick={disarm}>{t('do.cancel')}</button>
-      <button type="submit" class="primary" id="confirm" aria-disabled={!fits || busy.value}><Icon name="check" />{t('do.confirm')}</button>
+      <div class="ends"><button type="button" onClick={disarm}>{t('do.cancel')}</button>
+        <button type="submit" class="primary" id="confirm" aria-disabled={!fits || busy.value}><Icon name="check" />{t('do.confirm')}</button></div>
     </form>
   );
 }

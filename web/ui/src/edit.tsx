@@ -95,10 +95,10 @@ function Form({ of, raw }: { of: Item; raw: string }) {
         </div>
       </section>
       <section class="card" aria-labelledby="diff-title"><div class="card-head"><h2 id="diff-title">{t('edit.diff')}</h2></div><Diff before={original} after={text.value} /></section>
-      <div class="ends">
+      <div class="closing">
         {asksWhy && <WhyField value={why.value} set={(words) => { why.value = words; }} />}
-        <button type="button" onClick={() => { mode.value = 'view'; }}>{t('do.cancel')}</button>
-        <button class="primary" id="send-edit" disabled={!sendable} aria-disabled={!sendable || lacksWhy}><Icon name="check" />{confirming.value ? t('edit.confirm') : t('edit.submit')}</button>
+        <div class="ends"><button type="button" onClick={() => { mode.value = 'view'; }}>{t('do.cancel')}</button>
+        <button class="primary" id="send-edit" disabled={!sendable} aria-disabled={!sendable || lacksWhy}><Icon name="check" />{confirming.value ? t('edit.confirm') : t('edit.submit')}</button></div>
       </div>
     </form>
   );
