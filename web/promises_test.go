@@ -133,7 +133,7 @@ func barNamesTarget(b *tab) {
 	})
 	b.enter("/reviews/rev_1")
 	b.seeText(".bar .target", "mallory@evil.test")
-	b.seeText(".bar .target", "and 2 more")
+	b.seeText(".bar .target", "+2 more")
 }
 
 func highTierTypes(b *tab) {
