@@ -105,7 +105,7 @@ func (b *body) together(resp wire.ResultResponse) (jsontext.Value, error) {
 
 var errShape = errors.New("the two have not the same shape")
 
-// splice returns was with the strings that now has in their place; all other bytes stay. Cleaning changes strings only, so a value of
+// splice returns was, which is one value, with the strings that now has in their place; all other bytes stay. Cleaning changes strings only, so a value of
 // another shape is none that was cleaned.
 func splice(was, now []byte) ([]byte, error) {
 	a, b := jsontext.NewDecoder(bytes.NewReader(was)), jsontext.NewDecoder(bytes.NewReader(now))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -169,5 +170,26 @@ func TestACancelledCallIsTakenOffTheDeskAndNeverRuns(t *testing.T) {
 	}
 	if _, err := os.Stat(path); err == nil {
 		t.Error("the file was written")
+	}
+}
+
+func TestAnHonestServersToolsAreListedAsTheServerWroteThem(t *testing.T) {
+	f := openFiles(t)
+	cmd := exec.Command("node", filesystemServer(t), f.dir)
+	direct, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { direct.Close() })
+	var lists [2]string
+	for i, c := range []*mcp.ClientSession{direct, f.client} {
+		tools, err := c.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lists[i] = clean(t, tools)
+	}
+	if lists[0] != lists[1] {
+		t.Errorf("the server says %s\nshown is       %s", lists[0], lists[1])
 	}
 }
