@@ -352,9 +352,16 @@ func open(t testing.TB, items ...queue.Item) *bench {
 	t.Helper()
 	b := &bench{log: &strings.Builder{}}
 	b.desk = &fakeDesk{now: b.now, items: items, watchers: map[chan string]bool{}, checks: []web.Check{{Name: "journal", Status: "ok", Detail: "fsync 2 ms"}}}
+	b.serve(t, b.desk)
+	return b
+}
+
+// serve puts a console before a desk.
+func (b *bench) serve(t testing.TB, desk web.Desk) {
+	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	console, err := web.New(web.Config{
-		Desk: b.desk, Now: b.now, Hosts: []string{server.Listener.Addr().String()}, LoginAs: identities()["reviewer-token"],
+		Desk: desk, Now: b.now, Hosts: []string{server.Listener.Addr().String()}, LoginAs: identities()["reviewer-token"],
 		Log: slog.New(slog.NewJSONHandler(&lockedWriter{b: b.log}, nil)), Heartbeat: 20 * time.Millisecond,
 		Authenticate: func(bearer string) (agent.Identity, error) {
 			if who, ok := identities()[bearer]; ok {
@@ -375,5 +382,4 @@ func open(t testing.TB, items ...queue.Item) *bench {
 		console.Stop()
 		server.Close()
 	})
-	return b
 }
