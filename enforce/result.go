@@ -2,7 +2,6 @@ package enforce
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -10,6 +9,7 @@ import (
 
 	"ostiary"
 	"ostiary/agent"
+	"ostiary/agent/session"
 	"ostiary/audit"
 	"ostiary/decision"
 	"ostiary/enforce/clean"
@@ -221,20 +221,14 @@ func (e *Enforcer) askResult(ctx context.Context, r *result, out decision.Outcom
 }
 
 // withhold answers for content that could not be cleaned. It counts as untrusted all the same.
-func (e *Enforcer) withhold(ctx context.Context, s interface {
-	Learn(ctx context.Context, text, source string, labels []tool.Label) error
-}, r *result, why error) (wire.ResultResponse, error) {
+func (e *Enforcer) withhold(ctx context.Context, s *session.Session, r *result, why error) (wire.ResultResponse, error) {
 	r.labels = []tool.Label{tool.LabelUntrusted}
 	if err := s.Learn(ctx, clean.RawText(r.req), r.req.InvocationID, r.labels); err != nil {
 		return wire.ResultResponse{}, ostiary.Wrap(ostiary.KindTaintUnknown, err, "the session's labels cannot be stored, so the result is withheld")
 	}
 	r.fill()
 	r.answer.NotChecked = []string{"secret", "pii", "injection", "markup", "hidden_text", "url", "size"}
-	r.fault = "internal_error"
-	var known *sanitize.WithheldError
-	if errors.As(why, &known) {
-		r.fault = known.Reason
-	}
+	r.fault = clean.Fault(why)
 	r.hide(decision.Deny, "the content could not be cleaned ("+r.fault+"), so it is withheld")
 	if err := e.recordResult(r, audit.ResultWithheld); err != nil {
 		return wire.ResultResponse{}, err

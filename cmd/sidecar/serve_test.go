@@ -24,7 +24,7 @@ func TestAStuckRequestDoesNotHoldUpTheEnd(t *testing.T) {
 		_, err := io.ReadAll(r.Body)
 		cut <- err
 	})}
-	go s.Serve(l) //nolint:errcheck // it ends with the shutdown
+	go s.Serve(l)
 	c, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package clean
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -186,4 +187,13 @@ func (r *Result) note() {
 		env.Meta.Truncated, env.Meta.OriginalLength, env.Meta.ReturnedLength, env.Meta.Summary = true, r.original, r.returned, r.summary
 	}
 	env.Meta.RedactionApplied = env.Meta.RedactionApplied || len(r.Findings) > 0
+}
+
+// Fault names in one word why cleaning failed, without the cause: a reason of [sanitize.WithheldError] or "internal_error".
+func Fault(err error) string {
+	var withheld *sanitize.WithheldError
+	if errors.As(err, &withheld) {
+		return withheld.Reason
+	}
+	return "internal_error"
 }

@@ -47,11 +47,11 @@ func serveRead(t *testing.T) (client net.Conn, stop func()) {
 		c.Data(http.StatusOK, "text/plain", body)
 	})
 	s := &http.Server{Handler: engine}
-	go s.Serve(l) //nolint:errcheck // it ends with the test
+	go s.Serve(l)
 	return client, func() {
-		client.Close() //nolint:errcheck // a pipe's Close has no error
+		client.Close()
 		close(l.conns)
-		s.Close() //nolint:errcheck // the listener's connection is closed already
+		s.Close()
 	}
 }
 
