@@ -63,6 +63,7 @@ func TestBrowser(t *testing.T) {
 		"EditOfACallThatWantsAReasonWantsOne":      editWithReason,
 		"EditCanBecomeACallThatWantsAReason":       editIntoReason,
 		"HeldKeyNeverConfirms":                     heldKey,
+		"StrayKeyKeepsAnEdit":                      strayKey,
 		"ApprovedEditIsShownMasked":                approvedEdit,
 		"MaskedSecretShowsAfterReveal":             revealSecret,
 		"LoserSeesWhoWon":                          loserSeesWinner,

@@ -13,6 +13,12 @@
 // it for that session, item, version and view digest; an approval without a complete report is refused (428 view_incomplete). A bearer
 // client echoes the view digest instead.
 //
+// # What is masked
+//
+// The desk hands over items with secrets masked, in the arguments and in what a reviewer made of them. A masked value is sent to the
+// person who has revealed it, for a minute, once the desk has recorded that. The exact bytes of a document are sent only while nothing
+// of it is masked for who asks.
+//
 // # Against other pages and processes
 //
 // Host is compared with an exact allowlist, requests that a browser marks as coming from elsewhere are refused, there is no CORS and no

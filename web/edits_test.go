@@ -104,6 +104,19 @@ func heldKey(b *tab) {
 	b.seeText(".notice", "You approved")
 }
 
+func strayKey(b *tab) {
+	b.put("rev_1", mail, nil)
+	b.put("rev_2", mail, nil)
+	b.startEdit("rev_1")
+	b.edit(`{"to":"carol@example.com"}`)
+	b.key("\x1bjk")
+	if at := eval[string](b, `location.pathname + ' ' + document.querySelector('#editor')?.value`); at != `/reviews/rev_1 {"to":"carol@example.com"}` {
+		b.t.Fatalf("the edit is gone: %s", at)
+	}
+	b.key("\x1b")
+	b.until(`!document.querySelector('#editor') && document.querySelector('#approve')`)
+}
+
 func approvedEdit(b *tab) {
 	b.put("rev_1", mail, nil)
 	b.startEdit("rev_1")

@@ -5,10 +5,11 @@ import { armedAt, disarm, ready } from './gate';
 import { itemPath } from './list';
 import { go, item, items, me, mode, panel, selected, shortcuts } from './store';
 
-const inField = (e: KeyboardEvent) => e.target instanceof HTMLElement && e.target.closest('input, textarea, select, [contenteditable]') !== null;
+const isField = (at: EventTarget | null) => at instanceof HTMLElement && at.closest('input, textarea, select, [contenteditable]') !== null;
 const onControl = (e: KeyboardEvent) => e.target instanceof HTMLElement && e.target.closest('button, a, summary') !== null;
 
 function move(step: number) {
+  if (mode.value === 'edit') return; // a stray key must not throw an edit away
   const rows = items.value ?? [];
   const at = rows.findIndex((r) => r.id === selected.value);
   const next = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))];
@@ -20,6 +21,7 @@ function move(step: number) {
 function escape() {
   if (panel.value) panel.value = '';
   else if (armedAt.value) disarm();
+  else if (mode.value === 'edit' && isField(document.activeElement)) document.getElementById('item')?.focus(); // the next one drops the edit
   else if (mode.value !== 'view') mode.value = 'view';
   else if (document.activeElement instanceof HTMLElement && document.activeElement !== document.body) document.activeElement.blur();
   else go('/');
@@ -45,7 +47,7 @@ export function listenToKeys() {
       return;
     }
     if (e.key === 'Escape') { escape(); return; }
-    if (!shortcuts.value || e.ctrlKey || e.metaKey || e.altKey || panel.value || inField(e)) return;
+    if (!shortcuts.value || e.ctrlKey || e.metaKey || e.altKey || panel.value || isField(e.target)) return;
     const act = keys[e.key];
     if (armedAt.value && e.key !== 'Enter' && e.key !== 'Tab' && e.key !== 'Shift') disarm(); // any other key takes the arming back
     if (!act || (e.key === 'Enter' && onControl(e))) return; // Enter on a button is that button's
