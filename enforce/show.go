@@ -29,7 +29,7 @@ func (e *Enforcer) show(ctx context.Context, item queue.Item) (queue.Item, error
 		if err != nil {
 			return item, err
 		}
-		if item.EditedView, err = e.mask(ctx, edited, item.EditedInput); err != nil {
+		if item.EditedView, err = e.mask(ctx, view.Rewritten(edited, args), item.EditedInput); err != nil {
 			return item, err
 		}
 	}
