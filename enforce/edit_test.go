@@ -1,7 +1,9 @@
 package enforce_test
 
 import (
+	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -96,5 +98,24 @@ func TestOnlyWhatAnEditLeftKeepsItsOrigin(t *testing.T) {
 	}
 	if origins["/to"] != "untrusted;;" || origins["/body"] != "untrusted;untrusted;" {
 		t.Errorf("got %q", origins)
+	}
+}
+
+// Names are shown and recorded as they are, so a credential has no business there.
+func TestACredentialInANameIsRefused(t *testing.T) {
+	t.Parallel()
+	h := open(t, nil)
+	secret := "ghp_" + "a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5F6g7H8"
+	named := `{"to":"x","headers":{"` + secret + `":{"a":1}}}`
+	_, err := h.Decide(context.Background(), ann, call(send, named))
+	wantKind(t, err, ostiary.KindInvalidField)
+	if strings.Contains(err.Error(), secret) || leaks(t, h.events(t, "s"), secret) {
+		t.Errorf("it is told: %v", err)
+	}
+	asked := h.decide(t, ann, call(send, `{"to":"x"}`))
+	_, err = h.tryRule(asked, queue.Edit, func(r *queue.Ruling) { r.EditedInput = jsontext.Value(named) })
+	wantKind(t, err, ostiary.KindInvalidField)
+	if got := h.review(t, ann, asked.Review.ID); got.Review.State != "open" {
+		t.Errorf("the question is %s", got.Review.State)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"ostiary/agent"
 	"ostiary/audit"
 	"ostiary/decision"
+	"ostiary/enforce/clean"
 	"ostiary/queue"
 	"ostiary/queue/view"
 	"ostiary/sanitize"
@@ -57,7 +58,7 @@ func (r Reviewers) Rule(ctx context.Context, who agent.Identity, id string, ruli
 	if err != nil {
 		shown, showErr := r.e.show(ctx, item)
 		if showErr != nil {
-			return item, err
+			return queue.Item{}, err // unmasked, it is for nobody's eyes
 		}
 		return shown, err
 	}
@@ -76,6 +77,9 @@ func (r Reviewers) settleEdit(ctx context.Context, who agent.Identity, id string
 	}
 	if d.Behavior == decision.Deny {
 		return queue.Settled{}, ostiary.Errorf(ostiary.KindEditDenied, "policy denies the edited call: %s", d.Reason)
+	}
+	if _, err := clean.Secrets(ctx, r.e.cfg.Cleaner, edited); err != nil {
+		return queue.Settled{}, err
 	}
 	args, err := view.Arguments(edited, func(string) (role, origin string) { return "", "" })
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"ostiary/enforce/clean"
 	"ostiary/queue"
 	"ostiary/queue/view"
-	"ostiary/sanitize"
 )
 
 // show renders an item for reviewers, with secrets masked until they are revealed, and fixes on its first showing the digest of the
@@ -58,24 +58,6 @@ func (e *Enforcer) render(item queue.Item, input []byte) ([]view.Argument, error
 }
 
 func (e *Enforcer) mask(ctx context.Context, args []view.Argument, input []byte) ([]view.Argument, error) {
-	secrets, err := e.secrets(ctx, input)
-	if err != nil {
-		return nil, fmt.Errorf("find secrets in arguments: %w", err)
-	}
-	return view.Mask(args, secrets), nil
-}
-
-// secrets finds the byte ranges of secrets in arguments, by pointer.
-func (e *Enforcer) secrets(ctx context.Context, input []byte) (map[string][][2]int, error) {
-	out, err := e.cfg.Cleaner.JSON(ctx, sanitize.NewScope(), input, sanitize.Options{})
-	if err != nil {
-		return nil, err
-	}
-	spans := map[string][][2]int{}
-	for _, f := range out.Findings {
-		if f.Family == sanitize.Secret {
-			spans[f.Pointer] = append(spans[f.Pointer], [2]int{f.Start, f.End})
-		}
-	}
-	return spans, nil
+	secrets, err := clean.Secrets(ctx, e.cfg.Cleaner, input)
+	return view.Mask(args, secrets), err
 }

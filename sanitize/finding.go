@@ -45,6 +45,8 @@ type Finding struct {
 	End        int     `json:"end"`
 	Action     Action  `json:"action"`
 	Confidence float64 `json:"confidence"`
+	// InName: the offsets are of the member's name, the last part of Pointer, not of its value.
+	InName bool `json:"in_name,omitzero"`
 }
 
 // Labels that a cleaned text can carry.

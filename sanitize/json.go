@@ -101,9 +101,13 @@ func (w *walker) str(text, key, pointer string, start, end int, isName, limit bo
 	if isName {
 		before = ""
 	}
+	known := len(w.out.Findings)
 	clean, err := w.leaf(text, before, pointer)
 	if err != nil {
 		return err
+	}
+	for i := range w.out.Findings[known:] {
+		w.out.Findings[known+i].InName = isName
 	}
 	if !isName {
 		if w.prose.Len() < 4*summaryBytes {
