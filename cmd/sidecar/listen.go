@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"ostiary"
 	"ostiary/enforce/httpapi"
 	"ostiary/internal/config"
@@ -58,11 +60,8 @@ func (ls *listeners) openSocket(path string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket == 0 {
 		return ostiary.Errorf(ostiary.KindConfigInvalid, "%s is there already and is no socket", path).WithFix("give --socket another path")
 	}
-	if c, err := net.Dial("unix", path); err == nil {
-		return errors.Join(ostiary.Errorf(ostiary.KindConfigInvalid, "another program answers on the socket %s", path).WithFix("stop that program, or give --socket another path"), c.Close())
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return ostiary.Wrap(ostiary.KindConfigInvalid, err, "the old socket "+path+" cannot be removed")
+	if err := removeDead(path); err != nil {
+		return err
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil {
@@ -73,6 +72,23 @@ func (ls *listeners) openSocket(path string) error {
 	}
 	ls.socket = l
 	return nil
+}
+
+// removeDead removes a socket that nobody listens on: only a refused connection shows that.
+func removeDead(path string) error {
+	c, err := net.Dial("unix", path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case errors.Is(err, unix.ECONNREFUSED):
+		if err := os.Remove(path); err != nil {
+			return ostiary.Wrap(ostiary.KindConfigInvalid, err, "the old socket "+path+" cannot be removed")
+		}
+		return nil
+	case err == nil:
+		err = c.Close()
+	}
+	return ostiary.Wrap(ostiary.KindConfigInvalid, err, "another program may be listening on the socket "+path).WithFix("stop that program, or give --socket another path")
 }
 
 func (ls *listeners) close() {

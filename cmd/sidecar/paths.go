@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 
 	"ostiary/decision/rego"
@@ -45,10 +46,23 @@ func ownPaths(cfg config.Config) ([]string, error) {
 	return own, nil
 }
 
-// resolve follows the symbolic links of an absolute path as far as it can be followed; the rest stays as it is.
-func resolve(path string) string {
+// maxLinks is how many symbolic links in a row are followed; Linux gives up at as many.
+const maxLinks = 40
+
+// resolve follows the symbolic links of an absolute path, also to where nothing is yet.
+func resolve(path string) string { return follow(path, maxLinks) }
+
+func follow(path string, links int) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
 		return real
 	}
-	return filepath.Join(resolve(filepath.Dir(path)), filepath.Base(path))
+	path = filepath.Join(follow(filepath.Dir(path), links), filepath.Base(path))
+	target, err := os.Readlink(path)
+	if err != nil || links == 0 {
+		return path
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(path), target)
+	}
+	return follow(target, links-1)
 }

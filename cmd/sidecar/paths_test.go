@@ -21,7 +21,14 @@ func TestOurOwnPathsAreProtectedBeforeTheyExist(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "real"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Symlink("link/dotfiles/ostiary.yaml", filepath.Join(dir, "dangling.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("round", filepath.Join(dir, "round")); err != nil {
+		t.Fatal(err)
+	}
 	got, err := ownPaths(config.Config{
+		Tools: filepath.Join(dir, "dangling.yaml"), Policies: config.Policies{Dir: filepath.Join(dir, "round")},
 		File: filepath.Join(link, "ostiary/config.yaml"), Data: filepath.Join(link, "state/ostiary"), Socket: filepath.Join(dir, "run/sidecar.sock"),
 	})
 	if err != nil {
@@ -31,6 +38,8 @@ func TestOurOwnPathsAreProtectedBeforeTheyExist(t *testing.T) {
 		filepath.Join(link, "ostiary/config.yaml"), filepath.Join(dir, "real/ostiary/config.yaml"),
 		filepath.Join(link, "state/ostiary"), filepath.Join(dir, "real/state/ostiary"),
 		filepath.Join(dir, "run/sidecar.sock"),
+		filepath.Join(dir, "round"),
+		filepath.Join(dir, "dangling.yaml"), filepath.Join(dir, "real/dotfiles/ostiary.yaml"),
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)

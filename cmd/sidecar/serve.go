@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -108,19 +109,21 @@ func drain(app *app, servers []*http.Server, log *slog.Logger) error {
 	return shutdown(servers, drainTimeout, log)
 }
 
-// shutdown waits for requests that run, and cuts those that outlast the time: a client that is stuck holds up nobody.
+// shutdown closes all doors at once, waits for requests that run, and cuts those that outlast the time: a client that is stuck holds up nobody.
 func shutdown(servers []*http.Server, within time.Duration, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	var errs []error
-	for _, s := range servers {
-		err := s.Shutdown(ctx)
-		if errors.Is(err, context.DeadlineExceeded) {
-			log.Warn("a request did not end in time and was cut", "after", within.String())
-			err = s.Close()
-		}
-		errs = append(errs, err)
+	errs := make([]error, len(servers))
+	var all sync.WaitGroup
+	for i, s := range servers {
+		all.Go(func() {
+			if errs[i] = s.Shutdown(ctx); errors.Is(errs[i], context.DeadlineExceeded) {
+				log.Warn("a request did not end in time and was cut", "after", within.String())
+				errs[i] = s.Close()
+			}
+		})
 	}
+	all.Wait()
 	return errors.Join(errs...)
 }
 

@@ -71,7 +71,7 @@ func TestASocketThatAnswersIsLeftToItsOwner(t *testing.T) {
 	}
 	defer owner.Close()
 	var ls listeners
-	if err := ls.openSocket(path); err == nil || !strings.Contains(err.Error(), "another program answers") {
+	if err := ls.openSocket(path); err == nil || !strings.Contains(err.Error(), "another program may be listening") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(path); err != nil {
