@@ -100,7 +100,7 @@ func (c *Console) record(g *gin.Context) {
 func (c *Console) recovered(g *gin.Context) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.cfg.Log.Error("console panic", "panic", p, "stack", string(debug.Stack()))
+			c.cfg.Log.Error("console panic", "request_id", g.GetString(requestKey), "panic", p, "stack", string(debug.Stack()))
 			if !g.Writer.Written() {
 				c.fail(g, errors.New("panic"))
 			}
