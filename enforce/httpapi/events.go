@@ -17,9 +17,6 @@ import (
 // keepAlive is how often a silent stream sends a comment, so that nothing between us and the client gives up.
 const keepAlive = 15 * time.Second
 
-// writeWindow is how long a stream's reader may be stuck before it is dropped.
-const writeWindow = 5 * time.Second
-
 // reviewEvents streams the review's document: now, and once more when it is ruled on. The event id is the state, so a client that comes
 // back with the state it has seen gets only what is new.
 func (s *Server) reviewEvents(c *gin.Context) {
@@ -33,9 +30,9 @@ func (s *Server) reviewEvents(c *gin.Context) {
 	}
 	c.Header("Content-Type", "text/event-stream")
 	c.Status(http.StatusOK)
-	out := stream{c.Writer, http.NewResponseController(c.Writer)}
-	defer out.conn.SetWriteDeadline(time.Time{}) //nolint:errcheck // the connection may serve another request
-	for ok := out.send(""); ok; {                // the client knows that it is heard, even when there is nothing new
+	out := stream{c}
+	c.Writer.WriteHeaderNow()
+	for ok := out.send(""); ok; { // the client knows that it is heard, even when there is nothing new
 		if d.Review.State != seen {
 			if !out.event(d) {
 				return
@@ -53,18 +50,23 @@ func (s *Server) reviewEvents(c *gin.Context) {
 }
 
 // stream writes events to one client.
-type stream struct {
-	out  io.Writer
-	conn *http.ResponseController
-}
+type stream struct{ c *gin.Context }
 
 // send reports whether the client took it in time.
 func (s stream) send(text string) bool {
-	_ = s.conn.SetWriteDeadline(time.Now().Add(writeWindow)) // a connection's deadline is wall time; a recorder in a test has none
-	if _, err := io.WriteString(s.out, text); err != nil {
+	setWriteDeadline(s.c, time.Now().Add(writeWindow))
+	if _, err := io.WriteString(s.c.Writer, text); err != nil {
 		return false
 	}
-	return s.conn.Flush() == nil
+	return flush(s.c.Writer) == nil
+}
+
+// flush does what gin's own Flush does, and says whether it could.
+func flush(w http.ResponseWriter) error {
+	if wrapped, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
+		w = wrapped.Unwrap()
+	}
+	return http.NewResponseController(w).Flush()
 }
 
 func (s stream) event(d wire.Decision) bool {

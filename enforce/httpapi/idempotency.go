@@ -95,7 +95,7 @@ func (s *Server) once(c *gin.Context, key string, body [sha256.Size]byte) {
 		}
 		if k.answer != nil {
 			c.Abort()
-			c.Data(k.answer.status, k.answer.media, k.answer.body)
+			write(c, k.answer.status, k.answer.media, k.answer.body)
 			return
 		}
 		// The first request failed on our side, so this one may try.
@@ -119,6 +119,9 @@ type teeWriter struct {
 	gin.ResponseWriter
 	body bytes.Buffer
 }
+
+// Unwrap lets an http.ResponseController reach the connection.
+func (w *teeWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *teeWriter) Write(p []byte) (int, error) {
 	w.body.Write(p)

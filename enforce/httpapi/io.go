@@ -26,16 +26,31 @@ const (
 // bodyWindow is how long a body may take to arrive. A local client needs milliseconds.
 const bodyWindow = 30 * time.Second
 
-// limitBody gives the body its time. It ends also the wait of net/http for what a handler left unread.
-func limitBody(c *gin.Context) {
+// writeWindow is how long a reader may be stuck before it is dropped.
+const writeWindow = 10 * time.Second
+
+// limits gives the body its time, which also ends the wait of net/http for what a handler left unread, and takes away what the last answer
+// on this connection left of its own.
+func limits(c *gin.Context) {
 	if c.Request.ContentLength != 0 {
 		setReadDeadline(c, time.Now().Add(bodyWindow)) // a connection's deadline is wall time
 	}
+	setWriteDeadline(c, time.Time{})
 }
 
-// setReadDeadline does nothing where there is no connection, as in a test's recorder.
+// Deadlines do nothing where there is no connection, as in a test's recorder.
 func setReadDeadline(c *gin.Context, t time.Time) {
 	_ = http.NewResponseController(c.Writer).SetReadDeadline(t)
+}
+
+func setWriteDeadline(c *gin.Context, t time.Time) {
+	_ = http.NewResponseController(c.Writer).SetWriteDeadline(t)
+}
+
+// write writes a whole answer.
+func write(c *gin.Context, status int, media string, body []byte) {
+	setWriteDeadline(c, time.Now().Add(writeWindow))
+	c.Data(status, media, body)
 }
 
 // read reads the whole body within the limit; its Content-Type must be application/json. What follows may then take its time.
@@ -74,7 +89,7 @@ func (s *Server) send(c *gin.Context, status int, v any) {
 		s.fail(c, err)
 		return
 	}
-	c.Data(status, "application/json", body)
+	write(c, status, "application/json", body)
 }
 
 // answer writes v, or the problem when err is set.
@@ -105,5 +120,5 @@ func (s *Server) fail(c *gin.Context, err error) {
 		return
 	}
 	c.Abort()
-	c.Data(p.Status, "application/problem+json", body)
+	write(c, p.Status, "application/problem+json", body)
 }

@@ -110,7 +110,7 @@ func (s *Server) routes() error {
 	if err := s.engine.SetTrustedProxies(nil); err != nil {
 		return fmt.Errorf("httpapi: %w", err)
 	}
-	s.engine.Use(s.observe, s.recovered, limitBody, s.guard)
+	s.engine.Use(s.observe, s.recovered, limits, s.guard)
 	s.engine.NoRoute(s.noRoute)
 	s.engine.NoMethod(s.noMethod)
 

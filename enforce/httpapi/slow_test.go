@@ -29,26 +29,32 @@ func (l oneConn) Accept() (net.Conn, error) {
 
 func (l oneConn) Addr() net.Addr { return l.LocalAddr() }
 
-// serveRead answers one connection with what read says of its requests.
-func serveRead(t *testing.T) (client net.Conn, stop func()) {
+// serveOne answers one connection: POST with what read says of the body, GET with a stream that runs until send says that nobody reads it.
+func serveOne(t *testing.T) (client net.Conn, dropped <-chan struct{}, stop func()) {
 	t.Helper()
 	ours, client := net.Pipe()
 	l := oneConn{make(chan net.Conn, 1), ours}
 	l.conns <- ours
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
-	engine.Use(limitBody)
+	engine.Use(limits)
 	engine.POST("/", func(c *gin.Context) {
 		body, err := read(c, 10)
 		if err != nil {
 			c.String(http.StatusBadRequest, "%s", err)
 			return
 		}
-		c.Data(http.StatusOK, "text/plain", body)
+		write(c, http.StatusOK, "text/plain", body)
+	})
+	left := make(chan struct{})
+	engine.GET("/", func(c *gin.Context) {
+		defer close(left)
+		for out := (stream{c}); out.send("more\n"); {
+		}
 	})
 	s := &http.Server{Handler: engine}
 	go s.Serve(l)
-	return client, func() {
+	return client, left, func() {
 		client.Close()
 		close(l.conns)
 		s.Close()
@@ -57,7 +63,7 @@ func serveRead(t *testing.T) (client net.Conn, stop func()) {
 
 func TestABodyThatDoesNotArriveIsNotWaitedForForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, stop := serveRead(t)
+		client, _, stop := serveOne(t)
 		defer stop()
 		answers := bufio.NewReader(client)
 		answer := func() string {
@@ -87,4 +93,28 @@ func TestABodyThatDoesNotArriveIsNotWaitedForForever(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
+}
+
+func TestAReaderWhoIsStuckIsDropped(t *testing.T) {
+	for name, request := range map[string]string{
+		"of an answer": "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\nbody",
+		"of a stream":  "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, dropped, stop := serveOne(t)
+				defer stop()
+				if _, err := io.WriteString(client, request); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(writeWindow + time.Second)
+				if got, err := io.ReadAll(client); len(got) > 0 || err != nil {
+					t.Errorf("the connection is open: %q, %v", got, err)
+				}
+				if name == "of a stream" {
+					<-dropped
+				}
+			})
+		})
+	}
 }
