@@ -110,10 +110,11 @@ func (c *Console) signIn(g *gin.Context) {
 		c.fail(g, ostiary.Errorf(ostiary.KindUnauthorized, "this login link was used already or is too old").WithFix("restart the sidecar, or ask for a new link from a console that is signed in"))
 		return
 	}
-	if old, err := g.Request.Cookie(CookieName); err == nil {
-		c.sessions.Close(old.Value)
+	old := ""
+	if cookie, err := g.Request.Cookie(CookieName); err == nil {
+		old = cookie.Value
 	}
-	id, expires := c.sessions.Open(ticket.Who, ticket.Until)
+	id, expires := c.sessions.Open(ticket, old)
 	setCookie(g, id, expires)
 	answer(g, http.StatusOK, person(caller{who: ticket.Who}))
 }
@@ -133,7 +134,8 @@ func setCookie(g *gin.Context, value string, expires time.Time) {
 }
 
 // loginCode gives a login link to someone who is signed in already, for another browser of the same person. The new login ends when
-// this one does. A token makes none: it would turn a credential with an end of its own into a login that outlives it.
+// this one does, be it by sign-out, and so does a code not used by then. A token makes none: it would turn a credential with an end of its
+// own into a login that outlives it.
 func (c *Console) loginCode(g *gin.Context) {
 	who := callerOf(g)
 	if who.session == nil {
@@ -144,7 +146,7 @@ func (c *Console) loginCode(g *gin.Context) {
 	if !c.read(g, &body) {
 		return
 	}
-	code, usable := c.logins.Issue(login.Ticket{Who: who.who, Until: who.session.Expires})
+	code, usable := c.logins.Issue(login.Ticket{Who: who.who, From: who.session})
 	answer(g, http.StatusCreated, map[string]any{"code": code, "path": "/login?code=" + code, "expires_in": int(usable.Seconds())})
 }
 

@@ -3,7 +3,7 @@
 // # Who may do what
 //
 // A caller shows a bearer token or the cookie of a login. A login starts with a one-time code, used once within ten minutes. Only a
-// login makes further codes, and what they open ends when it ends. An agent's token is refused everywhere (403 role); viewers read;
+// login makes further codes; they and what they open end when it ends: by time, by sign-out, or when its browser signs in anew. An agent's token is refused everywhere (403 role); viewers read;
 // reviewers, seniors and admins rule. What a ruling needs beyond that (another person than the requester, the right version, a policy that
 // agrees) is the [Desk]'s business.
 //

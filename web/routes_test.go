@@ -301,6 +301,63 @@ func TestALoginMadeFromAnotherEndsWithIt(t *testing.T) {
 	}
 }
 
+func TestALoginMadeFromAnotherEndsWithItsSignOut(t *testing.T) {
+	for name, end := range map[string]func(*bench, string){
+		"signed out": func(b *bench, cookie string) { b.call(t, "POST", "/logout", "{}", "Cookie", cookie) },
+		"signed in anew": func(b *bench, cookie string) {
+			res, body := b.call(t, "POST", "/login", `{"code":"`+b.console.NewLoginCode()+`"}`, "Cookie", cookie)
+			want(t, res, body, 200, "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			first, other := b.signIn(t), b.signIn(t)
+			code, _ := b.loginCode(t, first)
+			second := b.redeem(t, code)
+			code, _ = b.loginCode(t, second)
+			third := b.redeem(t, code)
+			unused, _ := b.loginCode(t, first)
+			unusedBelow, _ := b.loginCode(t, third)
+			end(b, first)
+			for name, cookie := range map[string]string{"first": first, "second": second, "third": third} {
+				if res, body := b.call(t, "GET", "/api/me", "", "Cookie", cookie); res.StatusCode != 401 {
+					t.Errorf("the %s login lives on: %s", name, body)
+				}
+			}
+			for _, code := range []string{unused, unusedBelow} {
+				res, body := b.call(t, "POST", "/login", `{"code":"`+code+`"}`)
+				want(t, res, body, 401, ostiary.KindUnauthorized)
+			}
+			res, body := b.call(t, "GET", "/api/me", "", "Cookie", other)
+			want(t, res, body, 200, "")
+		})
+	}
+}
+
+func TestALoginLinkOpenedInItsOwnBrowserTakesTheLoginsPlace(t *testing.T) {
+	b := open(t)
+	root := b.signIn(t)
+	code, _ := b.loginCode(t, root)
+	first := b.redeem(t, code)
+	code, _ = b.loginCode(t, first)
+	below := b.redeem(t, code)
+	code, _ = b.loginCode(t, below) // two steps from the browser that uses it
+	res, body := b.call(t, "POST", "/login", `{"code":"`+code+`"}`, "Cookie", first)
+	want(t, res, body, 200, "")
+	anew := strings.SplitN(res.Header.Get("Set-Cookie"), ";", 2)[0]
+	status := func(cookie string) int {
+		res, _ := b.call(t, "GET", "/api/me", "", "Cookie", cookie)
+		return res.StatusCode
+	}
+	if status(first) != 401 || status(below) != 401 || status(anew) != 200 {
+		t.Errorf("the replaced login %d, what it made %d, the new one %d", status(first), status(below), status(anew))
+	}
+	b.call(t, "POST", "/logout", "{}", "Cookie", root)
+	if status(anew) != 401 {
+		t.Error("the new login does not end with what the old one ended with")
+	}
+}
+
 func TestForeignRequestsAreRefused(t *testing.T) {
 	b := open(t)
 	cookie := b.signIn(t)

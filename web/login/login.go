@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ostiary/agent"
@@ -33,8 +35,31 @@ type Session struct {
 	Who     agent.Identity
 	Expires time.Time
 
+	from *Session    // the login it was made in, and ends with; nil for one of this machine
+	over atomic.Bool // ended before its time
+
 	mu    sync.Mutex
 	views map[string]*seen
+}
+
+// live reports whether neither the session nor a login it comes from was ended. What comes from none depends on none.
+func (s *Session) live() bool {
+	for ; s != nil; s = s.from {
+		if s.over.Load() {
+			return false
+		}
+	}
+	return true
+}
+
+// comesFrom reports whether the session is another, or was made in it or in what was made in it.
+func (s *Session) comesFrom(another *Session) bool {
+	for ; s != nil; s = s.from {
+		if s == another {
+			return true
+		}
+	}
+	return false
 }
 
 // seen is what a browser has shown of one version of an item.
@@ -91,34 +116,43 @@ func NewSessions(now func() time.Time, rand io.Reader, ttl time.Duration) *Sessi
 	return &Sessions{now: now, rand: rand, ttl: ttl, all: map[key]*Session{}}
 }
 
-// Open starts a session and returns its id, which exists nowhere else. It lasts the store's time, and no longer than until when that is set.
-func (s *Sessions) Open(who agent.Identity, until time.Time) (id string, expires time.Time) {
+// Open starts a session and returns its id, which exists nowhere else. It lasts the store's time, and no longer than the login that the
+// ticket was made in. The session of old, the id that the browser had, ends; a ticket that comes from that very session opens one in its
+// place, which would otherwise end with it.
+func (s *Sessions) Open(t Ticket, old string) (id string, expires time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
-	var oldest key
-	var when time.Time
-	for k, v := range s.all {
-		if !now.Before(v.Expires) {
-			delete(s.all, k)
-		} else if when.IsZero() || v.Expires.Before(when) {
-			oldest, when = k, v.Expires
+	from := t.From
+	if was := s.all[keyOf(old)]; was != nil {
+		if from.comesFrom(was) {
+			from = was.from
 		}
+		s.end(was)
 	}
+	now := s.now()
+	maps.DeleteFunc(s.all, func(_ key, v *Session) bool { return !now.Before(v.Expires) })
 	if len(s.all) >= maxSessions {
-		delete(s.all, oldest)
+		s.end(s.oldest())
 	}
-	id, expires = Random(s.rand), earlier(now.Add(s.ttl), until)
-	s.all[keyOf(id)] = &Session{Who: who, Expires: expires, views: map[string]*seen{}}
+	id, expires = Random(s.rand), t.until(now.Add(s.ttl))
+	s.all[keyOf(id)] = &Session{Who: t.Who, Expires: expires, from: from, views: map[string]*seen{}}
 	return id, expires
 }
 
-// earlier is t, or until when that is set and comes first.
-func earlier(t, until time.Time) time.Time {
-	if !until.IsZero() && until.Before(t) {
-		return until
+// oldest is the session that expires first. The lock must be held.
+func (s *Sessions) oldest() (first *Session) {
+	for _, v := range s.all {
+		if first == nil || v.Expires.Before(first.Expires) {
+			first = v
+		}
 	}
-	return t
+	return first
+}
+
+// end ends a session and what was made in it. The lock must be held.
+func (s *Sessions) end(v *Session) {
+	v.over.Store(true)
+	maps.DeleteFunc(s.all, func(_ key, v *Session) bool { return !v.live() })
 }
 
 // Find returns the live session of an id, or nil.
@@ -126,17 +160,19 @@ func (s *Sessions) Find(id string) *Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.all[keyOf(id)]
-	if v == nil || !s.now().Before(v.Expires) {
+	if v == nil || !s.now().Before(v.Expires) || !v.live() {
 		return nil
 	}
 	return v
 }
 
-// Close ends the session of an id.
+// Close ends the session of an id, the sessions made in it, and the codes made in any of them.
 func (s *Sessions) Close(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.all, keyOf(id))
+	if v := s.all[keyOf(id)]; v != nil {
+		s.end(v)
+	}
 }
 
 // Codes holds the one-time codes and the failures to use one.
@@ -148,16 +184,26 @@ type Codes struct {
 	failures map[string][]time.Time
 }
 
-// Ticket is what a code gives: who is signed in, and until when at most. A zero Until sets no bound.
+// Ticket is what a code gives: who is signed in, and the login that it was made in, with which it ends. A ticket of this machine has none.
 type Ticket struct {
-	Who   agent.Identity
-	Until time.Time
+	Who  agent.Identity
+	From *Session
+}
+
+// until is when, or the end of the ticket's login when that comes first.
+func (t Ticket) until(when time.Time) time.Time {
+	if t.From != nil && t.From.Expires.Before(when) {
+		return t.From.Expires
+	}
+	return when
 }
 
 type code struct {
 	Ticket
 	expires time.Time
 }
+
+func (c code) usable(now time.Time) bool { return now.Before(c.expires) && c.From.live() }
 
 // NewCodes returns a store without codes.
 func NewCodes(now func() time.Time, rand io.Reader) *Codes {
@@ -168,16 +214,12 @@ func NewCodes(now func() time.Time, rand io.Reader) *Codes {
 func (l *Codes) Issue(t Ticket) (s string, usable time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for k, c := range l.codes {
-		if !l.now().Before(c.expires) {
-			delete(l.codes, k)
-		}
-	}
+	now := l.now()
+	maps.DeleteFunc(l.codes, func(_ key, c code) bool { return !c.usable(now) })
 	if len(l.codes) >= maxCodes { // somebody asks for codes without using them: the old ones end
 		clear(l.codes)
 	}
-	now := l.now()
-	expires := earlier(now.Add(CodeTTL), t.Until)
+	expires := t.until(now.Add(CodeTTL))
 	s = Random(l.rand)
 	l.codes[keyOf(s)] = code{t, expires}
 	return s, expires.Sub(now)
@@ -201,7 +243,7 @@ func (l *Codes) Redeem(source, s string) (t Ticket, ok, throttled bool) {
 	k := keyOf(s)
 	c, found := l.codes[k]
 	delete(l.codes, k)
-	if found && now.Before(c.expires) {
+	if found && c.usable(now) {
 		delete(l.failures, source)
 		return c.Ticket, true, false
 	}
