@@ -12,7 +12,7 @@ import (
 const MaxFrame = 16 << 20
 
 // errTooLong is returned with the beginning and the end of a frame that is over the limit; the next frame can be read.
-var errTooLong = errors.New("the frame is larger than 16 MiB")
+var errTooLong error = fault("the frame is larger than 16 MiB")
 
 // kept is how much of the beginning and of the end of a frame over the limit is returned.
 const kept = 1 << 10

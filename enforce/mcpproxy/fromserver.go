@@ -25,6 +25,9 @@ func (p *proxy) fromServer(out io.Reader) {
 			return
 		}
 		m, err := read(frame)
+		if err == nil && m.otherCase() {
+			err = errOtherCase
+		}
 		switch {
 		case err != nil:
 			p.unreadable(frame, err)
@@ -38,19 +41,24 @@ func (p *proxy) fromServer(out io.Reader) {
 
 // unreadable drops a frame, and tells whoever may be waiting for it.
 func (p *proxy) unreadable(frame []byte, why error) {
-	p.note("a frame of the server was dropped: %v", why)
+	p.note("a frame of the server was dropped: %s", plainly(why))
 	for _, id := range skimIDs(frame) {
 		if r := p.take(id); r != nil {
-			p.fail(r, "malformed_result", "the server's answer cannot be read: "+why.Error())
+			p.fail(r, "malformed_result", "the server's answer cannot be read: "+plainly(why))
 		}
 	}
 }
 
 func (p *proxy) response(m message) {
 	r := p.take(m.id)
-	switch {
-	case r == nil:
+	if r == nil {
 		p.note("an answer of the server was dropped: no request with its id waits for one")
+		return
+	}
+	m, err := m.bare()
+	switch {
+	case err != nil:
+		p.fail(r, "malformed_result", "the server's answer cannot be read: "+plainly(err))
 	case r.method == "initialize": // what the server says next must not overtake it
 		p.learn(r.method, m)
 		p.answer(p.clean(r, m))
@@ -139,7 +147,7 @@ const maxHints = 10_000
 func (p *proxy) learnHints(tools jsontext.Value) {
 	var list []listed
 	if err := json.Unmarshal(tools, &list); err != nil {
-		p.note("the server's tool list cannot be read, so its hints are not used: %v", err)
+		p.note("the server's tool list cannot be read, so its hints are not used")
 		return
 	}
 	p.mu.Lock()

@@ -61,6 +61,10 @@ func respond(id string, m message) (code int, ends bool) {
 	name := ""
 	if params, err := m.child("params"); err == nil {
 		name, _ = params.text("name")
+		if around := params.raw("around"); around != nil { // members beside the id
+			say(`{"id":%s,%s}`, id, around[1:len(around)-1])
+			return 0, false
+		}
 		for _, member := range []string{"result", "error"} {
 			if params.has(member) {
 				say(`{ "jsonrpc":"2.0","id":%s, "%s" : %s }`, id, member, params.raw(member))
@@ -81,7 +85,7 @@ func respond(id string, m message) (code int, ends bool) {
 	}
 	switch name {
 	case "duplicate":
-		say(`{"jsonrpc":"2.0","result":{"content":[],"content":[{"type":"text","text":"hidden"}]},"id":%s}`, id)
+		say(`{"jsonrpc":"2.0","result":{"dirty orders":[],"dirty orders":[{"type":"text","text":"hidden"}]},"id":%s}`, id)
 	case "huge":
 		say(`{"result":{"content":[{"type":"text","text":"%s"}]},"jsonrpc":"2.0","id":%s}`, strings.Repeat("x", MaxFrame), id)
 	case "fails":

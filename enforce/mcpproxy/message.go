@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,7 +22,31 @@ type object struct {
 
 type span struct{ start, end int }
 
-var errNoObject = errors.New("not a JSON object")
+// fault is what is wrong with a frame, in words of our own.
+type fault string
+
+func (f fault) Error() string { return string(f) }
+
+const (
+	errNoObject  = fault("not a JSON object")
+	errTrailing  = fault("data after the JSON value")
+	errMethod    = fault("method is not a string")
+	errID        = fault("id is neither a string nor a number")
+	errKind      = fault("neither a request, a notification nor a response")
+	errOtherCase = fault("a member's name differs from the protocol's in case alone")
+)
+
+// plainly says what is wrong with a frame without quoting it, as errors of the JSON reader do.
+func plainly(err error) string {
+	var f fault
+	switch {
+	case errors.As(err, &f):
+		return string(f)
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return "an object in it has two members of one name"
+	}
+	return "it is not valid JSON"
+}
 
 // readObject reads the object at frame[at.start:at.end] strictly. Member names match exactly; other cases are other members.
 func readObject(frame []byte, at span) (object, error) {
@@ -48,7 +73,7 @@ func readObject(frame []byte, at span) (object, error) {
 		return o, err
 	}
 	if rest := frame[at.start+int(d.InputOffset()) : at.end]; len(bytes.TrimSpace(rest)) > 0 {
-		return o, errors.New("data after the JSON value")
+		return o, errTrailing
 	}
 	return o, nil
 }
@@ -118,6 +143,43 @@ type message struct {
 func (m message) isRequest() bool  { return m.method != "" && m.has("id") }
 func (m message) isResponse() bool { return m.method == "" && m.has("id") }
 
+// envelope names the members that say what a frame is.
+var envelope = []string{"jsonrpc", "id", "method", "params", "result", "error"}
+
+// otherCase reports whether there is a member that a reader who does not mind case takes for one of the protocol's.
+func (o object) otherCase() bool {
+	for name := range o.members {
+		for _, known := range envelope {
+			if name != known && strings.EqualFold(name, known) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// bare is a response with nothing in it but what a response holds. Other members would reach the client unread.
+func (m message) bare() (message, error) {
+	extra := false
+	for name := range m.members {
+		switch name {
+		case "id", "result", "error":
+		case "jsonrpc":
+			extra = extra || string(m.raw(name)) != `"2.0"`
+		default:
+			extra = true
+		}
+	}
+	if !extra {
+		return m, nil
+	}
+	at := "result"
+	if m.has("error") {
+		at = "error"
+	}
+	return read(slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.raw("id"), []byte(`,"`+at+`":`), m.raw(at), []byte(`}`)))
+}
+
 // read parses a frame as far as it is needed to tell what it is.
 func read(frame []byte) (message, error) {
 	o, err := wholeObject(frame)
@@ -128,13 +190,13 @@ func read(frame []byte) (message, error) {
 	if o.has("method") {
 		var ok bool
 		if m.method, ok = o.text("method"); !ok || m.method == "" {
-			return m, errors.New("method is not a string")
+			return m, errMethod
 		}
 	}
 	if o.has("id") {
 		raw := o.raw("id")
 		if k := raw.Kind(); k != '"' && k != '0' && (k != 'n' || m.method != "") {
-			return m, errors.New("id is neither a string nor a number")
+			return m, errID
 		}
 		if m.id, err = key(raw); err != nil {
 			return m, err
@@ -142,7 +204,7 @@ func read(frame []byte) (message, error) {
 	}
 	answers := o.has("result") || o.has("error")
 	if (m.method != "") == answers || answers && (!o.has("id") || o.has("result") == o.has("error")) {
-		return m, errors.New("neither a request, a notification nor a response")
+		return m, errKind
 	}
 	return m, nil
 }

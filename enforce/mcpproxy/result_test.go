@@ -61,11 +61,55 @@ func TestAnAnswerThatCannotBeReadIsWithheldAndTheCallEnds(t *testing.T) {
 	for _, name := range []string{"duplicate", "huge"} {
 		r := newRig(t, sidecarFuncs{}, nil)
 		r.send(`{"id":7,"method":"tools/call","params":{"name":"` + name + `"}}`)
-		if got := r.want(`"id":7`); !strings.Contains(got, "malformed_result") || len(got) > 1000 {
+		if got := r.want(`"id":7`); !strings.Contains(got, "malformed_result") || strings.Contains(got, "dirty") || len(got) > 1000 {
 			t.Errorf("%s: got %.300s", name, got)
+		}
+		if strings.Contains(r.notes.String(), "dirty") {
+			t.Errorf("%s: noted %s", name, r.notes)
 		}
 		r.send(call7)
 		r.want(`"id":7`, `r\u0061n`)
+	}
+}
+
+func TestAToolListThatCannotBeReadIsNotQuotedInANote(t *testing.T) {
+	r := newRig(t, sidecarFuncs{}, nil)
+	r.send(says(7, "tools/list", "result", `{"tools":[{"name":"a","annotations":{"readOnlyHint":"dirty"}}]}`))
+	r.want(`"id":7`)
+	if got := r.notes.String(); !strings.Contains(got, "hints") || strings.Contains(got, "dirty") {
+		t.Errorf("noted %q", got)
+	}
+}
+
+// Covers: A15
+func TestAResponseHoldsNothingBesideItsResult(t *testing.T) {
+	const content = `{"content":[{"type":"text","text":"dirty"}]}`
+	for name, c := range map[string]struct{ around, want string }{
+		"another member":             {`{"jsonrpc":"2.0","result":{},"output":` + content + `}`, `{"jsonrpc":"2.0","id":7,"result":{}}`},
+		"another member of an error": {`{"jsonrpc":"2.0","error":{"code":1},"x":"dirty"}`, `{"jsonrpc":"2.0","id":7,"error":{"code":1}}`},
+		"words as a version":         {`{"jsonrpc":"dirty","result":{"a" : 1.0}}`, `{"jsonrpc":"2.0","id":7,"result":{"a" : 1.0}}`},
+		"no version":                 {`{"result":{"a" : 1.0}}`, `{"id":7,"result":{"a" : 1.0}}`},
+		"another case":               {`{"jsonrpc":"2.0","result":{},"Result":` + content + `}`, "malformed_result"},
+		"another case of an error":   {`{"jsonrpc":"2.0","result":{},"ERROR":{"message":"dirty"}}`, "malformed_result"},
+		"a letter that folds":        {`{"jsonrpc":"2.0","result":{},"reſult":` + content + `}`, "malformed_result"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, sidecarFuncs{}, nil)
+			r.send(`{"id":7,"method":"x/y","params":{"around":` + c.around + `}}`)
+			got := r.want(`"id":7`)
+			if strings.Contains(got, "dirty") || got != c.want && (c.want[0] == '{' || !strings.Contains(got, c.want)) {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// A client that does not mind case would take such a request for the answer.
+func TestARequestOfTheServerThatCouldBeReadAsAnAnswerIsDropped(t *testing.T) {
+	r := newRig(t, sidecarFuncs{}, nil)
+	r.send(`{"id":1,"method":"x/y","params":{"around":{"jsonrpc":"2.0","method":"notifications/x","params":{},"Result":{"t":"dirty"}}}}`)
+	if got := r.want(`"id":1`); !strings.Contains(got, "malformed_result") || strings.Contains(got, "dirty") {
+		t.Errorf("got %s", got)
 	}
 }
 
