@@ -10,6 +10,7 @@ import (
 
 	"ostiary"
 	"ostiary/enforce/wire"
+	"ostiary/queue"
 	"ostiary/tool"
 )
 
@@ -34,6 +35,7 @@ type call struct {
 	input      jsontext.Value // the arguments' bytes as the client wrote them
 	progress   jsontext.Value // the progress token, or nil
 	cancel     context.CancelFunc
+	until      time.Time     // when holding ends; set when it begins
 	sent       chan struct{} // closed when the frame is with the server, or will never be
 
 	forwarded, dropped bool // guarded by proxy.mu
@@ -123,8 +125,24 @@ func (p *proxy) judge(ctx context.Context, c *call) (frame []byte, no *refusal) 
 	return frame, nil
 }
 
-// decide asks, and holds the call while the answer is "ask". When the time is up the ask itself is returned.
+// decide asks. A call that found the question of an equal one, whose client withdrew it, asks again under a name of its own, once.
 func (p *proxy) decide(ctx context.Context, c *call) (wire.Decision, error) {
+	d, err := p.question(ctx, c)
+	if err != nil || d.Behavior == "allow" || d.Review == nil || d.Review.State != string(queue.Cancelled) || p.dropped(c) {
+		return d, err
+	}
+	c.invocation = "inv_" + rand.Text()
+	return p.question(ctx, c)
+}
+
+func (p *proxy) dropped(c *call) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return c.dropped
+}
+
+// question asks once, and holds the call while the answer is "ask". When the time is up the ask itself is returned.
+func (p *proxy) question(ctx context.Context, c *call) (wire.Decision, error) {
 	// Asking goes on when the client cancels: a question whose review nobody knows could not be withdrawn.
 	asking, cancel := context.WithTimeout(p.working, decideTimeout)
 	defer cancel()
@@ -172,12 +190,14 @@ func (p *proxy) withdraw(review string) {
 
 // wait is the part of hold that lasts.
 func (p *proxy) wait(ctx context.Context, c *call, ask wire.Decision) (wire.Decision, error) {
-	end := time.Now().Add(p.Hold)
-	ctx, cancel := context.WithDeadline(ctx, end)
+	if c.until.IsZero() {
+		c.until = time.Now().Add(p.Hold)
+	}
+	ctx, cancel := context.WithDeadline(ctx, c.until)
 	defer cancel()
 	defer context.AfterFunc(p.holding, cancel)()
 	for n := 1; ; n++ {
-		left := time.Until(end)
+		left := time.Until(c.until)
 		if left <= 0 || ctx.Err() != nil {
 			return ask, nil
 		}

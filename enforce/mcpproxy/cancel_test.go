@@ -2,6 +2,7 @@ package mcpproxy
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -87,6 +88,69 @@ func TestACallThatIsCancelledLeavesTheReviewToItsEqual(t *testing.T) {
 	r.want(`"id":"two"`, "content")
 	if got := r.end(); strings.Contains(got, `"one"`) {
 		t.Errorf("forwarded %q", got)
+	}
+}
+
+// withdrawn is a sidecar on which the first reviews were cancelled by somebody else, and the next one is approved.
+func withdrawn(cancelled int, asked *[]string) sidecarFuncs {
+	permit := "p"
+	return sidecarFuncs{
+		decide: func(_ context.Context, q wire.DecisionRequest) (wire.Decision, error) {
+			*asked = append(*asked, q.InvocationID)
+			return wire.Decision{Behavior: "ask", Review: &wire.Review{ID: fmt.Sprintf("rev_%d", len(*asked)), State: "open"}}, nil
+		},
+		review: func(_ context.Context, id string) (wire.Decision, error) {
+			if len(*asked) <= cancelled {
+				return wire.Decision{Behavior: "deny", Reason: "the review is cancelled", Review: &wire.Review{ID: id, State: "cancelled"}}, nil
+			}
+			return wire.Decision{Behavior: "allow", Permit: &permit, Review: &wire.Review{ID: id, State: "approved"}}, nil
+		},
+		redeem: func(wire.RedeemRequest) error { return nil },
+		cancel: func(string) error { return nil },
+	}
+}
+
+// The client gave up on a call and repeats it at once: the repeat finds the question of the first, which is then withdrawn.
+func TestACallWhoseQuestionAnEqualOneWithdrewIsAskedAboutAgainOnce(t *testing.T) {
+	var asked []string
+	s := withdrawn(1, &asked)
+	var reported string
+	s.result = func(q wire.ResultRequest) (wire.ResultResponse, error) { reported = q.InvocationID; return washed(q) }
+	r := newRig(t, s, nil)
+	r.send(call7)
+	r.want(`"id":7`, `r\u0061n`)
+	if len(asked) != 2 || asked[0] == asked[1] || reported != asked[1] {
+		t.Errorf("asked as %q, reported as %q", asked, reported)
+	}
+
+	asked = nil
+	r = newRig(t, withdrawn(9, &asked), nil)
+	r.send(call7)
+	r.want(`"id":7`, `"isError":true`, "cancelled")
+	if got := r.end(); got != "" || len(asked) != 2 {
+		t.Errorf("asked %d times, forwarded %q", len(asked), got)
+	}
+}
+
+func TestACallThatWasCancelledItselfIsNotAskedAboutAgain(t *testing.T) {
+	var asked []string
+	s := withdrawn(9, &asked)
+	waiting, gone := make(chan struct{}), make(chan struct{})
+	review := s.review
+	s.review = func(ctx context.Context, id string) (wire.Decision, error) {
+		close(waiting)
+		<-gone
+		return review(ctx, id)
+	}
+	r := newRig(t, s, nil)
+	r.send(call7)
+	<-waiting
+	r.send(`{"method":"notifications/cancelled","params":{"requestId":7}}`)
+	r.send(`{"id":1,"method":"ping"}`)
+	r.want(`"id":1}`) // the cancellation has been read
+	close(gone)
+	if got := r.end(); strings.Contains(got, "tools/call") || len(asked) != 1 || len(r.early) > 0 {
+		t.Errorf("asked %d times, forwarded %q, answered %s", len(asked), got, r.early)
 	}
 }
 
