@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"ostiary/enforce/wire"
@@ -16,20 +17,16 @@ import (
 type body struct {
 	at      string         // its member in the frame: result or error
 	empty   bool           // there is nothing in it
+	status  bool           // it tells how a task stands, and nothing else
 	content jsontext.Value // the content blocks of a tool's result; an empty list where there are none
-	rest    jsontext.Value // everything else, with blanks where members were lifted out
-	lifted  []member
-}
-
-// member is one that is put back as it was, or as its own cleaning left it.
-type member struct {
-	name  string
-	value jsontext.Value
+	blocks  bool           // content was lifted out of rest
+	rest    jsontext.Value // everything else, with blanks where something was lifted out
+	tokens  tokens         // what may be lifted out too, and put back as it was
 }
 
 const contentBlocks = "content"
 
-// bodyOf takes out of the body what is not cleaned with the rest: the content blocks, which are cleaned as such, and tokens.
+// bodyOf finds in the body what is not cleaned with the rest: the content blocks, which are cleaned as such, and tokens.
 func bodyOf(r *request, m message) (body, error) {
 	b := body{at: "result", content: jsontext.Value("[]")}
 	if m.has("error") {
@@ -44,40 +41,42 @@ func bodyOf(r *request, m message) (body, error) {
 	if b.at == "error" {
 		return b, nil
 	}
-	if blocks := o.raw(contentBlocks); r.ofTool() && blocks.Kind() == '[' {
-		b.content = blocks
-		if o, err = b.lift(o, contentBlocks, "[]"); err != nil {
-			return b, err
-		}
+	b.status = strings.HasPrefix(r.method, "tasks/") && r.method != "tasks/result" && tellsStatus(b.rest)
+	if b.tokens, err = tokensOf(r, o, b.rest); err != nil {
+		return b, err
 	}
-	for _, name := range tokens(r, o) {
-		if o, err = b.lift(o, name, `""`); err != nil {
-			return b, err
-		}
+	if blocks := o.raw(contentBlocks); r.ofTool() && blocks.Kind() == '[' {
+		b.content, b.blocks, b.rest = blocks, true, o.with(contentBlocks, []byte("[]"))
 	}
 	return b, nil
 }
 
-func (b *body) lift(o object, name, blank string) (object, error) {
-	b.lifted = append(b.lifted, member{name, o.raw(name)})
-	b.rest = o.with(name, []byte(blank))
-	return wholeObject(b.rest)
+// taskStatus names what the protocol tells of a task beside its outcome. A status message is not among it: it may sum the outcome up.
+var taskStatus = []string{"taskId", "status", "createdAt", "lastUpdatedAt", "ttl", "ttlMs", "pollInterval", "pollIntervalMs", "resultType", "nextCursor"}
+
+// tellsStatus reports whether a result says of a task, or of each in a list, how it stands and no more.
+func tellsStatus(result jsontext.Value) bool {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(result, &members); err != nil {
+		return false
+	}
+	for name, value := range members {
+		var list []jsontext.Value
+		switch {
+		case name == "_meta":
+		case name == "tasks":
+			if err := json.Unmarshal(value, &list); err != nil || !all(list, tellsStatus) {
+				return false
+			}
+		case !slices.Contains(taskStatus, name), value.Kind() == '{', value.Kind() == '[':
+			return false
+		}
+	}
+	return true
 }
 
-// opaque is what a token looks like: no words, so nothing that a model would read as such.
-var opaque = regexp.MustCompile(`^"[A-Za-z0-9+/_=.:~-]*"$`)
-
-// tokens names the members that the client's program sends back and that the server must find as it wrote them. A sealed state looks like a
-// credential to whoever cleans it.
-func tokens(r *request, o object) []string {
-	var names []string
-	if strings.HasSuffix(r.method, "/list") && opaque.Match(o.raw("nextCursor")) {
-		names = append(names, "nextCursor")
-	}
-	if kind, _ := o.text("resultType"); kind == "input_required" && opaque.Match(o.raw("requestState")) {
-		names = append(names, "requestState")
-	}
-	return names
+func all(list []jsontext.Value, holds func(jsontext.Value) bool) bool {
+	return !slices.ContainsFunc(list, func(v jsontext.Value) bool { return !holds(v) })
 }
 
 // together puts what came back into the place of what was sent.
@@ -90,17 +89,14 @@ func (b *body) together(resp wire.ResultResponse) (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range b.lifted {
-		o, err := wholeObject(whole)
-		if err != nil {
-			return nil, err
-		}
-		if m.name == contentBlocks {
-			m.value = content
-		}
-		whole = o.with(m.name, m.value)
+	if whole, err = b.tokens.restore(whole); err != nil || !b.blocks {
+		return whole, err
 	}
-	return whole, nil
+	o, err := wholeObject(whole)
+	if err != nil {
+		return nil, err
+	}
+	return o.with(contentBlocks, content), nil
 }
 
 var errShape = errors.New("the two have not the same shape")

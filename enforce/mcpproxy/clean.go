@@ -25,13 +25,20 @@ func (p *proxy) clean(r *request, m message) (frame []byte) {
 	if b.empty {
 		return m.frame
 	}
+	switch err := p.lift(&b); {
+	case errors.Is(err, errSpeaks):
+		return r.refuse("injection_suspected", err.Error(), "")
+	case err != nil:
+		kind, why := unclean(err)
+		return r.refuse(kind, "it could not be cleaned: "+why, "")
+	}
 	req := wire.ResultRequest{
 		SessionID: p.Session, Tool: tool.Name{Namespace: p.serverName(), Name: r.method}, Content: b.content, StructuredContent: b.rest, MaxLength: new(int),
 	}
 	if r.call != nil {
 		req.Tool, req.InvocationID = r.call.name, r.call.invocation
 	}
-	resp, err := p.ask(r, req)
+	resp, err := p.ask(r, b.status, req)
 	if err != nil {
 		kind, why := unclean(err)
 		return r.refuse(kind, "it could not be cleaned: "+why, "")
@@ -50,13 +57,23 @@ func (p *proxy) clean(r *request, m message) (frame []byte) {
 	return m.with(b.at, whole)
 }
 
+// lift takes the tokens out of the body that may go past cleaning.
+func (p *proxy) lift(b *body) error {
+	if err := p.vouch(b.tokens); err != nil {
+		return err
+	}
+	var err error
+	b.rest, err = b.tokens.blank(b.rest)
+	return err
+}
+
 // ask has the sidecar clean an answer. What a tool returned, what a resource holds and what a prompt says join the session: they are
-// material that the model works on. A catalogue does not, or every session would be tainted before its first call; it does when it speaks
-// to the model.
-func (p *proxy) ask(r *request, req wire.ResultRequest) (wire.ResultResponse, error) {
+// material that the model works on. A catalogue does not, or every session would be tainted before its first call; nor does the
+// status of a task. Both do when they speak to the model.
+func (p *proxy) ask(r *request, status bool, req wire.ResultRequest) (wire.ResultResponse, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.working), resultTimeout)
 	defer cancel()
-	if r.ofCatalogue() {
+	if r.ofCatalogue() || status {
 		resp, err := p.Sidecar.Sanitize(ctx, req)
 		if err != nil || !resp.Tainted {
 			return resp, err
@@ -74,13 +91,12 @@ func unclean(err error) (kind, why string) {
 	return string(said.Kind), said.Msg
 }
 
-// ofCatalogue reports whether the answer describes what the server offers, or tells how a request stands. A method that is not named here
-// is taken to return material.
+// ofCatalogue reports whether the answer describes what the server offers. A method that is not named here is taken to return material:
+// since 2026-07-28 even the question how a task stands is answered with the tool's output.
 func (r *request) ofCatalogue() bool {
 	switch r.method {
 	case "initialize", "server/discover", "ping", "logging/setLevel", "completion/complete",
-		"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/subscribe", "resources/unsubscribe",
-		"tasks/get", "tasks/list", "tasks/cancel":
+		"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/subscribe", "resources/unsubscribe":
 		return true
 	}
 	return false

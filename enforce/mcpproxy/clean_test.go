@@ -81,30 +81,6 @@ func TestAResultWithoutContentComesThroughUnharmed(t *testing.T) {
 	}
 }
 
-// What the client's program has to send back is no text for the model, and a server would not know it any more.
-func TestTokensOfTheProtocolAreKeptAndWordsInTheirPlaceAreNot(t *testing.T) {
-	const token = "eyJhIjoiZGlydHkifQ==.dirty_" // the word stands for what cleaning would change
-	for name, c := range map[string]struct {
-		method, body string
-		kept         bool
-	}{
-		"a cursor":                       {"tools/list", `{"tools":[],"nextCursor":"` + token + `"}`, true},
-		"a sealed state":                 {"tools/call", `{"resultType":"input_required","inputRequests":{},"requestState":"` + token + `"}`, true},
-		"words as a cursor":              {"tools/list", `{"tools":[],"nextCursor":"dirty words"}`, false},
-		"words as a state":               {"tools/call", `{"resultType":"input_required","requestState":"dirty words"}`, false},
-		"a cursor where there is none":   {"tools/call", `{"content":[],"nextCursor":"` + token + `"}`, false},
-		"a state that nothing waits for": {"tools/call", `{"content":[],"requestState":"` + token + `"}`, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, sidecarFuncs{}, nil)
-			r.send(says(7, c.method, "result", c.body))
-			if got := r.want(`"id":7`); strings.Contains(got, "dirty") != c.kept {
-				t.Errorf("got %s", got)
-			}
-		})
-	}
-}
-
 // Covers: A18
 func TestMaterialJoinsTheSessionAndACatalogueOnlyWhenItSpeaksToTheModel(t *testing.T) {
 	var mu sync.Mutex

@@ -76,6 +76,9 @@ func (s sidecarFuncs) Sanitize(_ context.Context, r wire.ResultRequest) (wire.Re
 func washed(r wire.ResultRequest) (wire.ResultResponse, error) {
 	wash := func(v jsontext.Value) jsontext.Value { return bytes.ReplaceAll(v, []byte("dirty"), []byte("clean")) }
 	out := wire.ResultResponse{Behavior: "allow", Content: wash(r.Content), StructuredContent: wash(r.StructuredContent)}
+	if r.StructuredContent == nil {
+		return out, out.Content.Compact()
+	}
 	return out, errors.Join(out.Content.Compact(), out.StructuredContent.Compact())
 }
 
