@@ -1,15 +1,19 @@
 package hook_test
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ostiary/internal/testkit"
 )
@@ -112,10 +116,25 @@ func TestACallThatNeedsAReasonRunsOnceTheReviewerGivesOne(t *testing.T) {
 	}
 }
 
-// openReview waits until a review is open.
+// openReview waits until a review is open: it looks first, and again whenever the console says that something changed.
 func openReview(t *testing.T, s *testkit.Sidecar, reviewer string) string {
 	t.Helper()
-	for t.Context().Err() == nil {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // nothing takes as long; without it a failure would hang
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", s.ConsoleURL+"/api/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+reviewer)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if line := lines.Text(); line != ": hello" && line != "event: change" {
+			continue
+		}
 		_, doc := testkit.Call(t, "GET", s.ConsoleURL+"/api/reviews?state=open", reviewer, nil)
 		if items, _ := doc["items"].([]any); len(items) > 0 {
 			item, _ := items[0].(map[string]any)

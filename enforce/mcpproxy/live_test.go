@@ -1,8 +1,10 @@
 package mcpproxy_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -86,25 +88,45 @@ func text(r *mcp.CallToolResult) string {
 // open waits until n reviews are open and returns their ids.
 func (f *files) open(t *testing.T, n int) []string {
 	t.Helper()
-	for {
+	var ids []string
+	f.until(t, fmt.Sprintf("%d reviews are open", n), func() bool {
 		status, doc := testkit.Call(t, "GET", f.ConsoleURL+"/api/reviews?state=open&limit=100", f.reviewer, nil)
 		items, _ := doc["items"].([]any)
 		if status != 200 {
 			t.Fatalf("reviews: %d %v", status, doc)
 		}
-		if len(items) >= n {
-			var ids []string
-			for _, it := range items {
-				item, _ := it.(map[string]any)
-				id, _ := item["id"].(string)
-				ids = append(ids, id)
-			}
-			return ids
+		ids = nil
+		for _, it := range items {
+			item, _ := it.(map[string]any)
+			id, _ := item["id"].(string)
+			ids = append(ids, id)
 		}
-		if t.Context().Err() != nil {
-			t.Fatal("no review was opened")
+		return len(ids) >= n
+	})
+	return ids
+}
+
+// until looks at the desk, and again whenever the console says that something on it changed, until what is wanted is there.
+func (f *files) until(t *testing.T, wanted string, there func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // nothing takes as long; without it a failure would hang
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", f.ConsoleURL+"/api/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+f.reviewer)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if line := lines.Text(); (line == ": hello" || line == "event: change") && there() {
+			return
 		}
 	}
+	t.Fatalf("the desk has changed no more, and not: %s", wanted)
 }
 
 const planted = "ghp_0123456789abcdefghijABCDEFGHIJ456789"
@@ -190,6 +212,29 @@ func TestARepeatedCallFindsTheApprovalOfTheFirst(t *testing.T) {
 	}
 	if third := f.call(t, "write_file", args); !third.IsError {
 		t.Error("one approval ran twice")
+	}
+}
+
+// Another proxy of the same session may hold an equal call, and its client may give it up.
+func TestACallOutlivesTheWithdrawalOfAnEqualOne(t *testing.T) {
+	f := openFiles(t)
+	path := filepath.Join(f.dir, "out.txt")
+	done := make(chan *mcp.CallToolResult, 1)
+	go func() {
+		res, err := f.client.CallTool(t.Context(), &mcp.CallToolParams{Name: "write_file", Arguments: map[string]any{"path": path, "content": "x"}})
+		if err != nil {
+			t.Error(err)
+		}
+		done <- res
+	}()
+	first := f.open(t, 1)[0]
+	if status, doc := testkit.Call(t, "POST", f.AgentURL+"/v1/reviews/"+first+"/cancel", strings.TrimSpace(f.AgentToken(t)), testkit.Doc{}); status != 200 {
+		t.Fatalf("%d %v", status, doc)
+	}
+	second := f.open(t, 1)[0]
+	f.Rule(t, f.reviewer, second, testkit.Doc{"kind": "approve"})
+	if res := <-done; first == second || res == nil || res.IsError {
+		t.Errorf("reviews %s and %s, got %+v", first, second, res)
 	}
 }
 
