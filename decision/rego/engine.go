@@ -3,26 +3,20 @@ package rego
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
 	"runtime"
-	"slices"
-	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	jsonexp "github.com/go-json-experiment/json"
 	"github.com/open-policy-agent/opa/v1/ast"
-	opa "github.com/open-policy-agent/opa/v1/rego"
-	"github.com/open-policy-agent/opa/v1/storage/inmem"
 
 	"ostiary"
 	"ostiary/decision"
-	"ostiary/internal/strictjson"
 )
-
-const entrypoint = "data.ostiary.main.decision"
 
 // Config says where policies come from.
 type Config struct {
@@ -34,141 +28,199 @@ type Config struct {
 	Settings map[string]map[string]any
 	// Timeout bounds one evaluation, without the wait for a processor. Default 50ms.
 	Timeout time.Duration
+	// NoMemo evaluates every call anew, by the entrypoint.
+	NoMemo bool
 }
 
-// Engine evaluates one immutable snapshot. It is safe for concurrent use.
+// Engine evaluates the snapshot in force. It is safe for concurrent use.
 type Engine struct {
-	query    opa.PreparedEvalQuery
-	revision string
-	timeout  time.Duration
+	current atomic.Pointer[snapshot]
+	timeout time.Duration
+	noMemo  bool
 	// slots holds one token per evaluation that runs: more of them than processors would only make each run out of its time.
 	slots chan struct{}
 }
 
 // Load compiles a snapshot. A policy that does not compile is refused as policy_broken with file and line.
 func Load(ctx context.Context, cfg Config) (*Engine, error) {
-	if cfg.Shipped == nil {
-		return nil, errors.New("rego: Shipped is required")
-	}
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 50 * time.Millisecond
 	}
-	src, err := readSources(cfg.Shipped, cfg.OperatorDir, cfg.Settings)
+	src, err := ReadSources(cfg)
 	if err != nil {
 		return nil, err
 	}
-	compiler, err := src.compile()
+	e := &Engine{timeout: cfg.Timeout, noMemo: cfg.NoMemo, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	s, err := newSnapshot(ctx, src)
 	if err != nil {
 		return nil, err
 	}
-	revision, err := src.revision()
-	if err != nil {
+	if err := e.warmUp(ctx, s); err != nil {
 		return nil, err
 	}
-	query, err := opa.New(
-		opa.Query(entrypoint),
-		opa.Compiler(compiler),
-		opa.Store(inmem.NewFromObject(map[string]any{"ostiary": src.data})),
-		opa.StrictBuiltinErrors(true), // a builtin error must not make a rule silently undefined
-	).PrepareForEval(ctx)
-	if err != nil {
-		return nil, broken(err)
-	}
-	e := &Engine{query: query, revision: revision, timeout: cfg.Timeout, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
-	return e, e.warmUp(ctx)
+	e.selfCheck(ctx, s)
+	e.current.Store(s)
+	return e, nil
 }
 
 // warmUpFactor is how many times the deadline the first evaluation may take; a policy that needs more would time out at every call.
 const warmUpFactor = 100
 
 // warmUp evaluates once with a generous deadline: what OPA builds lazily must not count against the first caller's time.
-func (e *Engine) warmUp(ctx context.Context) error {
+func (e *Engine) warmUp(ctx context.Context, s *snapshot) error {
 	ctx, cancel := context.WithTimeout(ctx, warmUpFactor*e.timeout)
 	defer cancel()
-	value, err := toValue(decision.Input{Phase: decision.PhaseCall})
-	if err != nil {
-		return err
-	}
 	// An error of the evaluation is no reason to refuse: this input is no real call.
-	if _, err = e.query.Eval(ctx, opa.EvalParsedInput(value)); ctx.Err() != nil {
+	_, err := s.evaluateWhole(ctx, &decision.Input{Phase: decision.PhaseCall})
+	if ctx.Err() == nil {
+		_, err = s.evaluateParts(ctx, &decision.Input{Phase: decision.PhaseCall}, nil, nil)
+	}
+	if ctx.Err() != nil {
 		return ostiary.Wrap(ostiary.KindPolicyTimeout, err, "the policies do not come to an answer").WithFix("look for a rule that walks through too many values")
 	}
 	return nil
 }
 
-// Revision names the snapshot: "sha256:…" over modules and data.
-func (e *Engine) Revision() string { return e.revision }
+// Revision names the snapshot in force: "sha256:…" over modules and data.
+func (e *Engine) Revision() string { return e.current.Load().revision }
 
 // Decide evaluates the policies. With an error the Outcome denies; the error's kind is policy_timeout, policy_undefined or policy_error.
+// Callers must not change the Outcome's verdicts: other callers may hold the same.
 func (e *Engine) Decide(ctx context.Context, in decision.Input) (decision.Outcome, error) {
-	denied := decision.Outcome{Behavior: decision.Deny, Revision: e.revision}
-	value, err := toValue(in)
-	if err != nil {
-		return denied, ostiary.Wrap(ostiary.KindPolicyError, err, "the input of the policies cannot be built")
+	s := e.current.Load()
+	if e.noMemo || s.memo.off.Load() {
+		return e.timed(ctx, s, func(ctx context.Context) (decision.Outcome, error) { return s.evaluateWhole(ctx, &in) })
 	}
+	k := keys.Get().(*key) //nolint:forcetypeassert // the pool holds nothing else
+	defer keys.Put(k)
+	k.write(s.fields, &in)
+	if r, ok := s.memo.get(k.text); ok {
+		s.memo.hits.Add(1)
+		return r.outcome, nil
+	}
+	missed := s.memo.misses.Add(1)
+	return e.timed(ctx, s, func(ctx context.Context) (decision.Outcome, error) {
+		out, err := s.evaluateParts(ctx, &in, k, s.memo)
+		if err != nil {
+			return s.denied(), err
+		}
+		if missed%checkEvery == 0 {
+			return s.checked(ctx, &in, out)
+		}
+		s.memo.put(k.text, &remembered{outcome: out})
+		return out, nil
+	})
+}
+
+// timed runs an evaluation in a slot of its own and within the time.
+func (e *Engine) timed(ctx context.Context, s *snapshot, evaluate func(context.Context) (decision.Outcome, error)) (decision.Outcome, error) {
 	select {
 	case e.slots <- struct{}{}:
 		defer func() { <-e.slots }()
 	case <-ctx.Done():
-		return denied, ostiary.Wrap(ostiary.KindPolicyTimeout, ctx.Err(), "the caller left before the policies were asked")
+		return s.denied(), ostiary.Wrap(ostiary.KindPolicyTimeout, ctx.Err(), "the caller left before the policies were asked")
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	results, err := e.query.Eval(ctx, opa.EvalParsedInput(value))
-	switch {
-	case ctx.Err() != nil:
-		return denied, ostiary.Wrap(ostiary.KindPolicyTimeout, ctx.Err(), "the policies did not answer in time")
-	case err != nil:
-		return denied, ostiary.Wrap(ostiary.KindPolicyError, err, "a policy failed while it was evaluated")
-	case len(results) != 1 || len(results[0].Expressions) != 1:
-		return denied, ostiary.Errorf(ostiary.KindPolicyUndefined, "the policies gave no answer")
-	}
-	verdicts, err := readVerdicts(results[0].Expressions[0].Value)
-	if err != nil {
-		return denied, ostiary.Wrap(ostiary.KindPolicyError, err, "a policy answered with a malformed verdict")
-	}
-	behavior, spoke := decision.Combine(verdicts)
-	return decision.Outcome{Behavior: behavior, Spoke: spoke, Verdicts: verdicts, Revision: e.revision}, nil
+	return evaluate(ctx)
 }
 
-func toValue(in decision.Input) (ast.Value, error) {
-	if len(in.Args) == 0 {
-		in.Args = []byte("{}") // so that rules may look into them
-	}
-	raw, err := jsonexp.Marshal(in)
-	if err != nil {
-		return nil, fmt.Errorf("input document: %w", err)
-	}
-	return ast.ValueFromReader(bytes.NewReader(raw)) // keeps numbers exact
-}
-
-// readVerdicts reads the answer strictly: a missing or unknown member, a wrong type or an unknown behavior is an error.
-func readVerdicts(answer any) ([]decision.Verdict, error) {
-	raw, err := json.Marshal(answer)
-	if err != nil {
-		return nil, fmt.Errorf("answer: %w", err)
-	}
-	var doc struct {
-		Verdicts []decision.Verdict `json:"verdicts"`
-	}
-	if err := strictjson.Decode(raw, &doc); err != nil {
-		return nil, err
-	}
-	for _, v := range doc.Verdicts {
-		if v.ID == "" || v.Reason == "" {
-			return nil, fmt.Errorf("policy %s: a verdict without id or reason", v.Policy)
+// selfCheck holds the answers of the packages against the whole evaluation over inputs of every kind, before anything is remembered.
+func (e *Engine) selfCheck(ctx context.Context, s *snapshot) {
+	ctx, cancel := context.WithTimeout(ctx, warmUpFactor*e.timeout)
+	defer cancel()
+	for _, in := range probes() {
+		parts, err := s.evaluateParts(ctx, &in, nil, nil)
+		whole, wholeErr := s.evaluateWhole(ctx, &in)
+		if (err == nil) != (wholeErr == nil) || err == nil && !reflect.DeepEqual(parts, whole) {
+			s.memo.off.Store(true)
+			return
 		}
-		for _, o := range v.Obligations {
-			if o != decision.ObligationReason {
-				return nil, fmt.Errorf("policy %s: verdict %s names the obligation %q, which nobody here can carry out", v.Policy, v.ID, o)
+	}
+}
+
+// checkEvery is how many missed decisions there are to one that is held against the whole evaluation.
+const checkEvery = 1000
+
+// checked holds an outcome against that of the entrypoint over the whole input. When they differ, what was remembered is worth nothing:
+// the memo is switched off, and the whole evaluation answers.
+func (s *snapshot) checked(ctx context.Context, in *decision.Input, parts decision.Outcome) (decision.Outcome, error) {
+	whole, err := s.evaluateWhole(ctx, in)
+	if err == nil && reflect.DeepEqual(whole, parts) {
+		return whole, nil
+	}
+	if ctx.Err() == nil {
+		s.memo.off.Store(true)
+	}
+	return whole, err
+}
+
+// evaluateParts asks the packages one by one; with a memo, only those whose answer it does not hold.
+func (s *snapshot) evaluateParts(ctx context.Context, in *decision.Input, k *key, m *memo) (decision.Outcome, error) {
+	verdicts := []decision.Verdict{}
+	for i := range s.packs {
+		p := &s.packs[i]
+		if !p.speaks(in) {
+			continue
+		}
+		if m != nil {
+			k.choose(i, p.reads)
+			m.parts.Add(1)
+			if r, ok := m.get(k.part); ok {
+				m.partHits.Add(1)
+				verdicts = append(verdicts, r.verdicts...)
+				continue
 			}
 		}
-	}
-	slices.SortFunc(doc.Verdicts, func(a, b decision.Verdict) int {
-		if a.Behavior != b.Behavior {
-			return int(a.Behavior) - int(b.Behavior)
+		said, err := s.evaluate(ctx, p, in)
+		if err != nil {
+			return s.denied(), err
 		}
-		return strings.Compare(a.ID+a.Reason, b.ID+b.Reason)
-	})
-	return doc.Verdicts, nil
+		if m != nil {
+			m.put(k.part, &remembered{verdicts: said})
+		}
+		verdicts = append(verdicts, said...)
+	}
+	return s.combine(verdicts), nil
+}
+
+// key is the text of an input's fields, and of those that one package reads.
+type key struct {
+	text, part []byte
+	ends       []int // of each field's text
+}
+
+var keys = sync.Pool{New: func() any { return new(key) }}
+
+func (k *key) write(fields []field, in *decision.Input) {
+	k.text, k.ends = append(k.text[:0], 'w'), k.ends[:0]
+	for i := range fields {
+		k.text = fields[i].text(k.text, in)
+		k.ends = append(k.ends, len(k.text))
+	}
+}
+
+// choose makes part the text of one package's fields.
+func (k *key) choose(pack int, reads []int) {
+	k.part = appendInt(append(k.part[:0], 'p'), pack)
+	for _, i := range reads {
+		start := 1
+		if i > 0 {
+			start = k.ends[i-1]
+		}
+		k.part = append(k.part, k.text[start:k.ends[i]]...)
+	}
+}
+
+// toValue builds the whole input document.
+func toValue(in *decision.Input) (ast.Value, error) {
+	doc := *in
+	if len(doc.Args) == 0 {
+		doc.Args = []byte("{}") // so that rules may look into it
+	}
+	raw, err := jsonexp.Marshal(doc)
+	if err != nil {
+		return nil, ostiary.Wrap(ostiary.KindPolicyError, fmt.Errorf("input document: %w", err), "the input of the policies cannot be built")
+	}
+	return ast.ValueFromReader(bytes.NewReader(raw)) // keeps numbers exact
 }

@@ -276,16 +276,3 @@ func TestTheRevisionFollowsTheContent(t *testing.T) {
 		t.Error("other data has the same revision")
 	}
 }
-
-func BenchmarkDecide(b *testing.B) {
-	e, err := rego.Load(context.Background(), rego.Config{Shipped: policies.FS})
-	if err != nil {
-		b.Fatal(err)
-	}
-	in := call(nil)
-	for b.Loop() {
-		if _, err := e.Decide(context.Background(), in); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -20,69 +20,79 @@ import (
 	"ostiary"
 )
 
-// impure lists builtins that would make a decision depend on more than its input, beside those that OPA itself marks as such. A policy
-// that uses one does not compile; time comes as input.clock (policy.md §2).
-var impure = []string{"http.send", "opa.runtime", "net.lookup_ip_addr", "time.now_ns", "rand.intn", "uuid.rfc4122", "io.jwt.decode_verify"}
-
 // layers are the first names that an operator's package may have under policies.
-var operatorLayers = []string{"operator", "tenant_"}
+var operatorLayers = []string{"operator", tenantLayer}
 
-// sources is what a snapshot is built from.
-type sources struct {
-	modules map[string]string // by file name as it is shown in errors
-	data    map[string]any    // data.ostiary, by top key
-	schema  []byte            // of the input document
+// tenantLayer begins the layers of packages that speak of one tenant alone.
+const tenantLayer = "tenant_"
+
+// Sources is what a snapshot is built from. Nothing changes it once it is read.
+type Sources struct {
+	Modules map[string]string // by file name as it is shown in errors
+	Tests   map[string]string // the files that end in _test.rego, the same way
+	Data    map[string]any    // data.ostiary, by top key
+	Schema  []byte            // JSON Schema of the input document
 }
 
-// readSources reads the shipped packs, the operator's directory (empty: none) and the settings that overlay the shipped data.
-func readSources(shipped fs.FS, operatorDir string, settings map[string]map[string]any) (sources, error) {
-	s := sources{modules: map[string]string{}, data: map[string]any{}}
-	if err := s.readModules(shipped, "policies"); err != nil {
+// ReadSources reads the shipped packs, the operator's directory and the settings that overlay the shipped data. What an operator can mend is
+// refused as policy_broken with file and line, or as config_invalid.
+func ReadSources(cfg Config) (Sources, error) {
+	if cfg.Shipped == nil {
+		return Sources{}, errors.New("rego: Shipped is required")
+	}
+	s := Sources{Modules: map[string]string{}, Tests: map[string]string{}, Data: map[string]any{}}
+	if err := s.readModules(cfg.Shipped, "policies"); err != nil {
 		return s, err
 	}
-	if operatorDir != "" {
-		if err := s.readOperator(operatorDir); err != nil {
+	if cfg.OperatorDir != "" {
+		if err := s.readOperator(cfg.OperatorDir); err != nil {
 			return s, err
 		}
 	}
 	var err error
-	if s.schema, err = fs.ReadFile(shipped, "schema/input.json"); err != nil {
+	if s.Schema, err = fs.ReadFile(cfg.Shipped, "schema/input.json"); err != nil {
 		return s, fmt.Errorf("policy schema: %w", err)
 	}
-	return s, s.readData(shipped, settings)
+	return s, s.readData(cfg.Shipped, cfg.Settings)
 }
 
-func (s *sources) readModules(fsys fs.FS, prefix string) error {
+func (s *Sources) readModules(fsys fs.FS, prefix string) error {
 	return fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() || !strings.HasSuffix(name, ".rego") || strings.HasSuffix(name, "_test.rego") {
+		if entry.IsDir() || !strings.HasSuffix(name, ".rego") {
 			return nil
 		}
 		text, err := fs.ReadFile(fsys, name)
-		if err == nil {
-			s.modules[path.Join(prefix, name)] = string(text)
+		if err != nil {
+			return err
 		}
-		return err
+		if strings.HasSuffix(name, "_test.rego") {
+			s.Tests[path.Join(prefix, name)] = string(text)
+		} else {
+			s.Modules[path.Join(prefix, name)] = string(text)
+		}
+		return nil
 	})
 }
 
-func (s *sources) readOperator(dir string) error {
+func (s *Sources) readOperator(dir string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return ostiary.Wrap(ostiary.KindConfigInvalid, err, "the policy directory "+dir+" cannot be read").
 			WithFix("create it, or start without --policies")
 	}
-	own := sources{modules: map[string]string{}}
+	own := Sources{Modules: map[string]string{}, Tests: map[string]string{}}
 	if err := own.readModules(os.DirFS(dir), dir); err != nil {
 		return ostiary.Wrap(ostiary.KindConfigInvalid, err, "the policy directory "+dir+" cannot be read")
 	}
-	for name, text := range own.modules {
+	for name, text := range own.Modules {
 		if err := checkOperatorModule(name, text); err != nil {
 			return err
 		}
 	}
-	maps.Copy(s.modules, own.modules)
+	maps.Copy(s.Modules, own.Modules)
+	maps.Copy(s.Tests, own.Tests)
 	return nil
 }
 
@@ -112,7 +122,7 @@ func checkOperatorModule(name, text string) error {
 	return nil
 }
 
-func (s *sources) readData(shipped fs.FS, settings map[string]map[string]any) error {
+func (s *Sources) readData(shipped fs.FS, settings map[string]map[string]any) error {
 	entries, err := fs.ReadDir(shipped, "data")
 	if err != nil {
 		return fmt.Errorf("policy data: %w", err)
@@ -135,10 +145,10 @@ func (s *sources) readData(shipped fs.FS, settings map[string]map[string]any) er
 		if err := checkData(key, doc, schema); err != nil {
 			return err
 		}
-		s.data[key] = doc
+		s.Data[key] = doc
 	}
 	for key := range settings {
-		if _, known := s.data[key]; !known {
+		if _, known := s.Data[key]; !known {
 			return ostiary.Errorf(ostiary.KindConfigInvalid, "policy data has no top key %q", key)
 		}
 	}
@@ -178,67 +188,16 @@ func compileSchema(key string, schema []byte) (*jsonschema.Schema, error) {
 	return c.Compile(url)
 }
 
-// compile builds a strict compiler with the input schema and the allowed builtins.
-func (s *sources) compile() (*ast.Compiler, error) {
-	modules := make(map[string]*ast.Module, len(s.modules))
-	for _, name := range slices.Sorted(maps.Keys(s.modules)) {
-		m, err := parse(name, s.modules[name])
-		if err != nil {
-			return nil, broken(err)
-		}
-		modules[name] = m
-	}
-	var schema any
-	if err := json.Unmarshal(s.schema, &schema); err != nil {
-		return nil, fmt.Errorf("input schema: %w", err)
-	}
-	set := ast.NewSchemaSet()
-	set.Put(ast.SchemaRootRef, schema)
-	c := ast.NewCompiler().WithStrict(true).WithCapabilities(capabilities()).WithSchemas(set)
-	if c.Compile(modules); c.Failed() {
-		return nil, broken(c.Errors)
-	}
-	return c, nil
-}
-
-func parse(name, text string) (*ast.Module, error) {
-	return ast.ParseModuleWithOpts(name, text, ast.ParserOptions{Capabilities: capabilities(), RegoVersion: ast.RegoV1, ProcessAnnotation: true})
-}
-
-func capabilities() *ast.Capabilities {
-	c := ast.CapabilitiesForThisVersion()
-	c.Builtins = slices.DeleteFunc(c.Builtins, func(b *ast.Builtin) bool {
-		return b.Nondeterministic || slices.Contains(impure, b.Name)
-	})
-	return c
-}
-
 // revision names a snapshot by its content.
-func (s *sources) revision() (string, error) {
+func (s Sources) revision() (string, error) {
 	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(s.modules)) {
-		fmt.Fprintf(h, "%d:%s%d:%s", len(name), name, len(s.modules[name]), s.modules[name])
+	for _, name := range slices.Sorted(maps.Keys(s.Modules)) {
+		fmt.Fprintf(h, "%d:%s%d:%s", len(name), name, len(s.Modules[name]), s.Modules[name])
 	}
-	data, err := json.Marshal(s.data)
+	data, err := json.Marshal(s.Data)
 	if err != nil {
 		return "", fmt.Errorf("policy data: %w", err)
 	}
 	fmt.Fprintf(h, "data%d:%s", len(data), data)
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// broken turns the first compile error into one that names file and line.
-func broken(err error) error {
-	var list ast.Errors
-	if errors.As(err, &list) && len(list) > 0 {
-		if e := list[0]; e.Location != nil {
-			return brokenAt(e.Location.File, e.Location.Row, e.Message)
-		}
-	}
-	return ostiary.Wrap(ostiary.KindPolicyBroken, err, "a policy cannot be compiled")
-}
-
-func brokenAt(file string, line int, msg string) error {
-	return ostiary.Errorf(ostiary.KindPolicyBroken, "%s:%d: %s", file, line, msg).
-		WithFix("mend the file, or move it out of the policy directory, and start again")
 }

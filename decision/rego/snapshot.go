@@ -1,0 +1,180 @@
+package rego
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	opa "github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+
+	"ostiary/decision"
+)
+
+const entrypoint = "data.ostiary.main.decision"
+
+// snapshot is one immutable state of the policies. It is safe for concurrent use.
+type snapshot struct {
+	revision string
+	whole    opa.PreparedEvalQuery // the entrypoint
+	packs    []pack
+	fields   []field
+	memo     *memo
+}
+
+// pack is one policy package.
+type pack struct {
+	name   string // layer.name
+	tenant string // of whose calls alone it speaks; empty: of all
+	query  opa.PreparedEvalQuery
+	reads  []int // of the snapshot's fields
+}
+
+// newSnapshot compiles sources.
+func newSnapshot(ctx context.Context, src Sources) (*snapshot, error) {
+	compiler, err := src.compile()
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{}
+	if s.revision, err = src.revision(); err != nil {
+		return nil, err
+	}
+	prepare := func(query string) (opa.PreparedEvalQuery, error) {
+		return opa.New(
+			opa.Query(query),
+			opa.Compiler(compiler),
+			opa.Store(inmem.NewFromObjectWithOpts(map[string]any{"ostiary": src.Data}, inmem.OptRoundTripOnWrite(false))),
+			opa.StrictBuiltinErrors(true), // a builtin error must not make a rule silently undefined
+		).PrepareForEval(ctx)
+	}
+	if s.whole, err = prepare(entrypoint); err != nil {
+		return nil, broken(err)
+	}
+	if err := s.divide(compiler.Modules, prepare); err != nil {
+		return nil, err
+	}
+	s.memo, err = newMemo()
+	return s, err
+}
+
+// divide prepares every policy package by itself, with what it reads.
+func (s *snapshot) divide(modules map[string]*ast.Module, prepare func(string) (opa.PreparedEvalQuery, error)) error {
+	packages := map[string]ast.Ref{}
+	for _, m := range modules {
+		if path := m.Package.Path; len(path) == 4 && path[1].Equal(ast.StringTerm("policies")) {
+			packages[path.String()] = path
+		}
+	}
+	r := reader{modules}
+	var sets []readSet
+	for _, path := range slices.Sorted(maps.Keys(packages)) {
+		query, err := prepare(path + ".verdicts")
+		if err != nil {
+			return broken(err)
+		}
+		p := pack{name: strings.TrimPrefix(path, "data.policies."), query: query}
+		if layer, _, _ := strings.Cut(p.name, "."); strings.HasPrefix(layer, tenantLayer) {
+			p.tenant = strings.TrimPrefix(layer, tenantLayer)
+		}
+		s.packs = append(s.packs, p)
+		sets = append(sets, r.of(packages[path]))
+	}
+	sets = append(sets, readSet{[][]string{{"caller", "tenant"}}}) // which packages speak
+	var reads [][]int
+	s.fields, reads = fieldsOf(sets)
+	for i := range s.packs {
+		s.packs[i].reads = reads[i]
+	}
+	return nil
+}
+
+// speaks reports whether a package has a say in a call.
+func (p pack) speaks(in *decision.Input) bool { return p.tenant == "" || p.tenant == in.Caller.Tenant }
+
+// evaluateWhole asks the entrypoint with the whole input.
+func (s *snapshot) evaluateWhole(ctx context.Context, in *decision.Input) (decision.Outcome, error) {
+	value, err := toValue(in)
+	if err != nil {
+		return s.denied(), err
+	}
+	results, err := s.whole.Eval(ctx, opa.EvalParsedInput(value))
+	if err != nil {
+		return s.denied(), failed(ctx, err)
+	}
+	if len(results) != 1 || len(results[0].Expressions) != 1 {
+		return s.denied(), undefined()
+	}
+	answer, _ := results[0].Expressions[0].Value.(map[string]any)
+	verdicts, err := readVerdicts(answer["verdicts"])
+	if err != nil {
+		return s.denied(), err
+	}
+	return s.combine(verdicts), nil
+}
+
+// evaluate asks one package, with nothing but what it can read: so its answer is a function of that by construction.
+func (s *snapshot) evaluate(ctx context.Context, p *pack, in *decision.Input) ([]decision.Verdict, error) {
+	value, err := s.project(in, p.reads)
+	if err != nil {
+		return nil, err
+	}
+	results, err := p.query.Eval(ctx, opa.EvalParsedInput(value))
+	if err != nil {
+		return nil, failed(ctx, err)
+	}
+	if len(results) == 0 {
+		return nil, nil // a package without verdicts has none
+	}
+	verdicts, err := readVerdicts(results[0].Expressions[0].Value)
+	for i := range verdicts {
+		verdicts[i].Policy = p.name
+	}
+	return verdicts, err
+}
+
+// project builds the input document that holds the given fields alone.
+func (s *snapshot) project(in *decision.Input, reads []int) (ast.Value, error) {
+	doc := ast.NewObject()
+	for _, i := range reads {
+		f := &s.fields[i]
+		value, err := f.term(in)
+		if err != nil {
+			return nil, fmt.Errorf("input document: %w", err)
+		}
+		if value != nil {
+			insert(doc, f.keys, value)
+		}
+	}
+	return doc, nil
+}
+
+// insert puts a value at a place of a document. No place is above another's.
+func insert(doc ast.Object, place []*ast.Term, value *ast.Term) {
+	for _, key := range place[:len(place)-1] {
+		below := doc.Get(key)
+		if below == nil {
+			below = ast.NewTerm(ast.NewObject())
+			doc.Insert(key, below)
+		}
+		doc = below.Value.(ast.Object) //nolint:forcetypeassert // nothing else was put here
+	}
+	doc.Insert(place[len(place)-1], value)
+}
+
+func (s *snapshot) denied() decision.Outcome {
+	return decision.Outcome{Behavior: decision.Deny, Revision: s.revision}
+}
+
+// combine sorts verdicts and takes the strictest.
+func (s *snapshot) combine(verdicts []decision.Verdict) decision.Outcome {
+	slices.SortFunc(verdicts, func(a, b decision.Verdict) int {
+		return cmp.Or(cmp.Compare(a.Behavior, b.Behavior), strings.Compare(a.ID, b.ID), strings.Compare(a.Reason, b.Reason), strings.Compare(a.Policy, b.Policy))
+	})
+	behavior, spoke := decision.Combine(verdicts)
+	return decision.Outcome{Behavior: behavior, Spoke: spoke, Verdicts: verdicts, Revision: s.revision}
+}
