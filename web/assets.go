@@ -97,8 +97,8 @@ func serve(g *gin.Context, status int, f file) {
 	g.Header("Vary", "Accept-Encoding")
 	if strings.Contains(g.GetHeader("Accept-Encoding"), "gzip") {
 		g.Header("Content-Encoding", "gzip")
-		g.Data(status, f.mediaType, f.small)
+		put(g, status, f.mediaType, f.small)
 		return
 	}
-	g.Data(status, f.mediaType, f.plain)
+	put(g, status, f.mediaType, f.plain)
 }

@@ -124,7 +124,7 @@ func (c *Console) signOut(g *gin.Context) {
 		c.sessions.Close(cookie.Value)
 	}
 	setCookie(g, "", time.Unix(1, 0))
-	g.Status(http.StatusNoContent)
+	put(g, http.StatusNoContent, "", nil)
 }
 
 func setCookie(g *gin.Context, value string, expires time.Time) {

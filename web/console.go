@@ -162,7 +162,7 @@ func (c *Console) routes() http.Handler {
 	// The remote address is the only one we believe; an error is only possible for a malformed list.
 	_ = r.SetTrustedProxies(nil)
 	r.RedirectTrailingSlash = false
-	r.Use(c.record, c.recovered, headers, c.knownHost, c.sameOrigin)
+	r.Use(c.record, c.recovered, limitBody, headers, c.knownHost, c.sameOrigin)
 	r.HandleMethodNotAllowed = true
 	r.NoRoute(c.noRoute)
 	r.NoMethod(c.noMethod)

@@ -2,8 +2,8 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -12,9 +12,6 @@ import (
 	"ostiary"
 	"ostiary/queue"
 )
-
-// writeWindow is how long a stream's reader may be stuck before it is dropped.
-const writeWindow = 5 * time.Second
 
 // events streams the ids of items that changed (Server-Sent Events). The message is a hint to read the item again, never its state of
 // record. The stream ends with the login, with the console, or when its reader is too slow.
@@ -27,22 +24,15 @@ func (c *Console) events(g *gin.Context) {
 	}
 	ctx, cancel := context.WithCancelCause(g.Request.Context())
 	defer cancel(errStopped)
-	out := http.NewResponseController(g.Writer)
-	send := func(format string, args ...any) bool {
-		// Not every writer has deadlines (a recorder in a test has none); those that have must keep to them.
-		_ = out.SetWriteDeadline(time.Now().Add(writeWindow)) // a socket's deadline is wall time
-		if _, err := fmt.Fprintf(g.Writer, format, args...); err != nil {
-			return false
-		}
-		return out.Flush() == nil
-	}
+	out := stream{g}
+	defer out.end()
 	g.Header("Content-Type", "text/event-stream")
 	g.Header("X-Accel-Buffering", "no")
 	g.Status(http.StatusOK)
 	changed := c.cfg.Desk.Watch(ctx)
 	beat := time.NewTicker(c.cfg.Heartbeat)
 	defer beat.Stop()
-	for ok := send("retry: 2000\n: hello\n\n"); ok; {
+	for ok := out.send([]byte("retry: 2000\n: hello\n\n")); ok; {
 		select {
 		case <-c.done:
 			return
@@ -53,13 +43,13 @@ func (c *Console) events(g *gin.Context) {
 			if _, err := c.identify(g); err != nil {
 				return
 			}
-			ok = send(": still here\n\n")
+			ok = out.send([]byte(": still here\n\n"))
 		case id, open := <-changed:
 			if !open {
 				return
 			}
 			if data := c.change(ctx, callerOf(g), id); data != nil {
-				ok = send("event: change\ndata: %s\n\n", data)
+				ok = out.send(slices.Concat([]byte("event: change\ndata: "), data, []byte("\n\n")))
 			}
 		}
 	}

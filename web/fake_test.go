@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -323,6 +324,7 @@ type bench struct {
 	mu      sync.Mutex
 	offset  time.Duration
 	log     *strings.Builder
+	beat    time.Duration // of event streams; 20 ms unless set
 }
 
 func (b *bench) now() time.Time {
@@ -360,9 +362,24 @@ func open(t testing.TB, items ...queue.Item) *bench {
 func (b *bench) serve(t testing.TB, desk web.Desk) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
+	b.build(t, desk, server.Listener.Addr().String())
+	console := b.console
+	server.Config.Handler = console.Handler()
+	server.Config.RegisterOnShutdown(console.Stop)
+	server.Start()
+	b.server = server
+	t.Cleanup(func() {
+		console.Stop()
+		server.Close()
+	})
+}
+
+// build makes a console for a desk; host is the only name that it answers to.
+func (b *bench) build(t testing.TB, desk web.Desk, host string) {
+	t.Helper()
 	console, err := web.New(web.Config{
-		Desk: desk, Now: b.now, Hosts: []string{server.Listener.Addr().String()}, LoginAs: identities()["reviewer-token"],
-		Log: slog.New(slog.NewJSONHandler(&lockedWriter{b: b.log}, nil)), Heartbeat: 20 * time.Millisecond,
+		Desk: desk, Now: b.now, Hosts: []string{host}, LoginAs: identities()["reviewer-token"],
+		Log: slog.New(slog.NewJSONHandler(&lockedWriter{b: b.log}, nil)), Heartbeat: cmp.Or(b.beat, 20*time.Millisecond),
 		Authenticate: func(bearer string) (agent.Identity, error) {
 			if who, ok := identities()[bearer]; ok {
 				return who, nil
@@ -374,12 +391,4 @@ func (b *bench) serve(t testing.TB, desk web.Desk) {
 		t.Fatal(err)
 	}
 	b.console = console
-	server.Config.Handler = console.Handler()
-	server.Config.RegisterOnShutdown(console.Stop)
-	server.Start()
-	b.server = server
-	t.Cleanup(func() {
-		console.Stop()
-		server.Close()
-	})
 }

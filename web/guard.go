@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -115,7 +117,7 @@ func requestID(s string) bool {
 	return s != "" && len(s) <= 128 && !strings.ContainsFunc(s, func(r rune) bool { return r < 0x21 || r > 0x7e })
 }
 
-// read decodes the body strictly into v, and reports false after it has answered with the error.
+// read decodes the body strictly into v, and reports false after it has answered with the error. What follows the body may take its time.
 func (c *Console) read(g *gin.Context, v any) bool {
 	media, _, err := mime.ParseMediaType(g.GetHeader("Content-Type"))
 	if err != nil || media != "application/json" {
@@ -127,9 +129,12 @@ func (c *Console) read(g *gin.Context, v any) bool {
 	switch {
 	case errors.As(err, &large):
 		err = ostiary.Errorf(ostiary.KindTooLarge, "the body is larger than 1 MiB")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = ostiary.Wrap(ostiary.KindMalformedJSON, err, "the body did not arrive in time")
 	case err != nil:
 		err = ostiary.Wrap(ostiary.KindMalformedJSON, err, "the body ended early")
 	default:
+		setReadDeadline(g, time.Time{})
 		err = strictjson.Decode(body, v)
 	}
 	if err != nil {

@@ -43,7 +43,7 @@ func write(g *gin.Context, status int, mediaType string, v any) {
 	if err != nil { // only our own types come here, so this is a programming error; the recovery answers 500
 		panic("web: encode answer: " + err.Error())
 	}
-	g.Data(status, mediaType, body)
+	put(g, status, mediaType, body)
 }
 
 func notFound() error { return ostiary.Errorf(ostiary.KindNotFound, "there is nothing here") }
