@@ -30,36 +30,31 @@ type Config struct {
 	Timeout time.Duration
 	// NoMemo evaluates every call anew, by the entrypoint.
 	NoMemo bool
+	// Record is told the revision before it is put in force; its error keeps it out. Optional.
+	Record func(revision string) error
 }
 
 // Engine evaluates the snapshot in force. It is safe for concurrent use.
 type Engine struct {
+	cfg     Config
 	current atomic.Pointer[snapshot]
-	timeout time.Duration
-	noMemo  bool
 	// slots holds one token per evaluation that runs: more of them than processors would only make each run out of its time.
 	slots chan struct{}
+
+	mu      sync.Mutex  // of what follows, and of every change of current
+	earlier []*snapshot // the oldest first
+	refused error
 }
 
-// Load compiles a snapshot. A policy that does not compile is refused as policy_broken with file and line.
+// Load puts the sources in force. A policy that does not compile, or whose own tests fail, is refused as policy_broken with file and line.
 func Load(ctx context.Context, cfg Config) (*Engine, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 50 * time.Millisecond
 	}
-	src, err := ReadSources(cfg)
-	if err != nil {
+	e := &Engine{cfg: cfg, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	if err := e.Reload(ctx); err != nil {
 		return nil, err
 	}
-	e := &Engine{timeout: cfg.Timeout, noMemo: cfg.NoMemo, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
-	s, err := newSnapshot(ctx, src)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.warmUp(ctx, s); err != nil {
-		return nil, err
-	}
-	e.selfCheck(ctx, s)
-	e.current.Store(s)
 	return e, nil
 }
 
@@ -68,7 +63,7 @@ const warmUpFactor = 100
 
 // warmUp evaluates once with a generous deadline: what OPA builds lazily must not count against the first caller's time.
 func (e *Engine) warmUp(ctx context.Context, s *snapshot) error {
-	ctx, cancel := context.WithTimeout(ctx, warmUpFactor*e.timeout)
+	ctx, cancel := context.WithTimeout(ctx, warmUpFactor*e.cfg.Timeout)
 	defer cancel()
 	// An error of the evaluation is no reason to refuse: this input is no real call.
 	_, err := s.evaluateWhole(ctx, &decision.Input{Phase: decision.PhaseCall})
@@ -88,7 +83,7 @@ func (e *Engine) Revision() string { return e.current.Load().revision }
 // Callers must not change the Outcome's verdicts: other callers may hold the same.
 func (e *Engine) Decide(ctx context.Context, in decision.Input) (decision.Outcome, error) {
 	s := e.current.Load()
-	if e.noMemo || s.memo.off.Load() {
+	if e.cfg.NoMemo || s.memo.off.Load() {
 		return e.timed(ctx, s, func(ctx context.Context) (decision.Outcome, error) { return s.evaluateWhole(ctx, &in) })
 	}
 	k := keys.Get().(*key) //nolint:forcetypeassert // the pool holds nothing else
@@ -120,14 +115,14 @@ func (e *Engine) timed(ctx context.Context, s *snapshot, evaluate func(context.C
 	case <-ctx.Done():
 		return s.denied(), ostiary.Wrap(ostiary.KindPolicyTimeout, ctx.Err(), "the caller left before the policies were asked")
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 	defer cancel()
 	return evaluate(ctx)
 }
 
 // selfCheck holds the answers of the packages against the whole evaluation over inputs of every kind, before anything is remembered.
 func (e *Engine) selfCheck(ctx context.Context, s *snapshot) {
-	ctx, cancel := context.WithTimeout(ctx, warmUpFactor*e.timeout)
+	ctx, cancel := context.WithTimeout(ctx, warmUpFactor*e.cfg.Timeout)
 	defer cancel()
 	for _, in := range probes() {
 		parts, err := s.evaluateParts(ctx, &in, nil, nil)

@@ -1,0 +1,105 @@
+package rego
+
+import (
+	"context"
+
+	"ostiary"
+)
+
+// kept is how many snapshots before the one in force can be gone back to.
+const kept = 8
+
+// Status tells how the policies stand.
+type Status struct {
+	Revision string
+	// Earlier are the revisions that Rollback goes back through, the nearest first.
+	Earlier []string
+	// Refused is why the last candidate was not put in force; nil when it was, or when there was none.
+	Refused error
+	// MemoOff: remembered answers differed from evaluated ones, so every call is evaluated.
+	MemoOff bool
+	// Hits and Misses count decisions that were remembered and evaluated since the snapshot is in force.
+	Hits, Misses uint64
+}
+
+// Status tells how the policies stand now.
+func (e *Engine) Status() Status {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.current.Load()
+	out := Status{Revision: s.revision, Refused: e.refused, MemoOff: s.memo.off.Load(), Hits: s.memo.hits.Load(), Misses: s.memo.misses.Load()}
+	for i := len(e.earlier) - 1; i >= 0; i-- {
+		out.Earlier = append(out.Earlier, e.earlier[i].revision)
+	}
+	return out
+}
+
+// Reload reads the sources again and puts them in force once they compile, pass their own tests and are on record. On an error what is in
+// force stays. Calls that are under way keep the snapshot that they began with, so every decision names one revision.
+func (e *Engine) Reload(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s, err := e.candidate(ctx)
+	if err == nil {
+		err = e.activate(s)
+	}
+	e.refused = err
+	return err
+}
+
+// candidate builds a snapshot that may be put in force.
+func (e *Engine) candidate(ctx context.Context) (*snapshot, error) {
+	src, err := ReadSources(e.cfg)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSnapshot(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.warmUp(ctx, s); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, warmUpFactor*e.cfg.Timeout)
+	defer cancel()
+	if err := src.passTests(ctx); err != nil {
+		return nil, err
+	}
+	e.selfCheck(ctx, s)
+	return s, nil
+}
+
+// activate swaps a snapshot in; callers hold mu.
+func (e *Engine) activate(s *snapshot) error {
+	before := e.current.Load()
+	if before != nil && before.revision == s.revision {
+		return nil
+	}
+	if e.cfg.Record != nil {
+		if err := e.cfg.Record(s.revision); err != nil {
+			return ostiary.Wrap(ostiary.KindAuditUnavailable, err, "the audit log cannot be written, so the policies stay as they are")
+		}
+	}
+	if before != nil {
+		e.earlier = append(e.earlier, before)
+		e.earlier = e.earlier[max(0, len(e.earlier)-kept):]
+	}
+	e.current.Store(s)
+	return nil
+}
+
+// Rollback puts the snapshot before the one in force back. A later Reload takes what the sources hold by then.
+func (e *Engine) Rollback() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.earlier) == 0 {
+		return ostiary.Errorf(ostiary.KindNotFound, "there is no earlier state of the policies to go back to")
+	}
+	last := len(e.earlier) - 1
+	back, rest := e.earlier[last], e.earlier[:last]
+	if err := e.activate(back); err != nil {
+		return err
+	}
+	e.earlier = rest
+	return nil
+}
