@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"ostiary/enforce/wire"
 )
@@ -62,32 +63,37 @@ func TestAQuestionThatIsBeingPutWhenItsCallIsCancelledIsWithdrawnToo(t *testing.
 }
 
 func TestACallThatIsCancelledLeavesTheReviewToItsEqual(t *testing.T) {
-	permit := "p"
-	waiting, ended, ruled := make(chan struct{}, 2), make(chan struct{}, 1), make(chan wire.Decision, 1)
-	s := held(nil)
-	s.review = func(ctx context.Context, _ string) (wire.Decision, error) {
+	waiting, ruled := make(chan struct{}), make(chan wire.Decision, 1)
+	s := held(ruled)
+	review := s.review
+	s.review = func(ctx context.Context, id string) (wire.Decision, error) {
 		waiting <- struct{}{}
-		select {
-		case d := <-ruled:
-			return d, nil
-		case <-ctx.Done():
-			ended <- struct{}{}
-			return wire.Decision{}, ctx.Err()
-		}
+		return review(ctx, id)
 	}
-	s.redeem = func(wire.RedeemRequest) error { return nil }
 	s.cancel = func(id string) error { t.Errorf("withdrew %s", id); return nil }
-	r := newRig(t, s, nil)
-	r.send(`{"id":"one","method":"tools/call","params":{"name":"x"}}`)
-	r.send(`{"id":"two","method":"tools/call","params":{"name":"x"}}`)
-	<-waiting
-	<-waiting
-	r.send(`{"method":"notifications/cancelled","params":{"requestId":"one"}}`)
-	<-ended
-	ruled <- wire.Decision{Behavior: "allow", Permit: &permit}
-	r.want(`"id":"two"`, "content")
-	if got := r.end(); strings.Contains(got, `"one"`) {
-		t.Errorf("forwarded %q", got)
+	p := &proxy{Config: Config{Sidecar: s, Hold: time.Minute}, holding: t.Context(), working: t.Context(), holders: map[string]int{}}
+	ask := wire.Decision{Behavior: "ask", Review: &wire.Review{ID: "rev_1"}}
+	hold := func(ctx context.Context, c *call) <-chan wire.Decision {
+		done := make(chan wire.Decision, 1)
+		go func() {
+			d, err := p.hold(ctx, c, ask)
+			if err != nil {
+				t.Error(err)
+			}
+			done <- d
+		}()
+		<-waiting
+		return done
+	}
+	given, giveUp := context.WithCancel(t.Context())
+	one, two := hold(given, &call{dropped: true}), hold(t.Context(), &call{})
+	giveUp()
+	if d := <-one; d.Behavior != "ask" {
+		t.Errorf("the one that was given up got %+v", d)
+	}
+	ruled <- wire.Decision{Behavior: "allow"}
+	if d := <-two; d.Behavior != "allow" {
+		t.Errorf("its equal got %+v", d)
 	}
 }
 
