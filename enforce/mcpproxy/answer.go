@@ -9,6 +9,7 @@ import (
 
 	"ostiary"
 	"ostiary/client"
+	"ostiary/enforce/mcpproxy/rpc"
 	"ostiary/enforce/wire"
 )
 
@@ -33,7 +34,7 @@ func rpcError(id jsontext.Value, code int, text string) []byte {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 	}
-	return marshal(struct {
+	return rpc.Marshal(struct {
 		Version string         `json:"jsonrpc"`
 		ID      jsontext.Value `json:"id"`
 		Error   body           `json:"error"`
@@ -72,7 +73,7 @@ func toolError(id jsontext.Value, r refusal) []byte {
 		Content []textBlock `json:"content"`
 		Meta    meta        `json:"_meta"`
 	}
-	return marshal(struct {
+	return rpc.Marshal(struct {
 		Version string         `json:"jsonrpc"`
 		ID      jsontext.Value `json:"id"`
 		Result  result         `json:"result"`

@@ -1,15 +1,13 @@
 package mcpproxy
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"ostiary/enforce/mcpproxy/rpc"
 	"ostiary/enforce/wire"
 )
 
@@ -27,17 +25,17 @@ type body struct {
 const contentBlocks = "content"
 
 // bodyOf finds in the body what is not cleaned with the rest: the content blocks, which are cleaned as such, and tokens.
-func bodyOf(r *request, m message) (body, error) {
+func bodyOf(r *request, m rpc.Message) (body, error) {
 	b := body{at: "result", content: jsontext.Value("[]")}
-	if m.has("error") {
+	if m.Has("error") {
 		b.at = "error"
 	}
-	b.rest = m.raw(b.at)
-	o, err := wholeObject(b.rest)
+	b.rest = m.Raw(b.at)
+	o, err := rpc.ReadObject(b.rest)
 	if err != nil {
 		return b, err
 	}
-	b.empty = len(o.members) == 0
+	b.empty = o.Empty()
 	if b.at == "error" {
 		return b, nil
 	}
@@ -45,8 +43,8 @@ func bodyOf(r *request, m message) (body, error) {
 	if b.tokens, err = tokensOf(r, o, b.rest); err != nil {
 		return b, err
 	}
-	if blocks := o.raw(contentBlocks); r.ofTool() && blocks.Kind() == '[' {
-		b.content, b.blocks, b.rest = blocks, true, o.with(contentBlocks, []byte("[]"))
+	if blocks := o.Raw(contentBlocks); r.ofTool() && blocks.Kind() == '[' {
+		b.content, b.blocks, b.rest = blocks, true, o.With(contentBlocks, []byte("[]"))
 	}
 	return b, nil
 }
@@ -81,59 +79,20 @@ func all(list []jsontext.Value, holds func(jsontext.Value) bool) bool {
 
 // together puts what came back into the place of what was sent.
 func (b *body) together(resp wire.ResultResponse) (jsontext.Value, error) {
-	content, err := splice(b.content, resp.Content)
+	content, err := rpc.Splice(b.content, resp.Content)
 	if err != nil {
 		return nil, err
 	}
-	whole, err := splice(b.rest, resp.StructuredContent)
+	whole, err := rpc.Splice(b.rest, resp.StructuredContent)
 	if err != nil {
 		return nil, err
 	}
 	if whole, err = b.tokens.restore(whole); err != nil || !b.blocks {
 		return whole, err
 	}
-	o, err := wholeObject(whole)
+	o, err := rpc.ReadObject(whole)
 	if err != nil {
 		return nil, err
 	}
-	return o.with(contentBlocks, content), nil
-}
-
-var errShape = errors.New("the two have not the same shape")
-
-// splice returns was, which is one value, with the strings that now has in their place; all other bytes stay. Cleaning changes strings only, so a value of
-// another shape is none that was cleaned.
-func splice(was, now []byte) ([]byte, error) {
-	a, b := jsontext.NewDecoder(bytes.NewReader(was)), jsontext.NewDecoder(bytes.NewReader(now))
-	var out []byte
-	mark := 0
-	for {
-		kind := a.PeekKind()
-		if kind != b.PeekKind() {
-			return nil, errShape
-		}
-		if kind != '"' {
-			x, errX := a.ReadToken()
-			y, errY := b.ReadToken()
-			if errors.Is(errX, io.EOF) && errors.Is(errY, io.EOF) {
-				return append(out, was[mark:]...), nil
-			}
-			if errX != nil || errY != nil || kind == '0' && x.String() != y.String() {
-				return nil, errors.Join(errShape, errX, errY)
-			}
-			continue
-		}
-		x, errX := a.ReadValue()
-		y, errY := b.ReadValue()
-		textX, okX := unquote(x)
-		textY, okY := unquote(y)
-		if errX != nil || errY != nil || !okX || !okY {
-			return nil, errors.Join(errShape, errX, errY)
-		}
-		if textX != textY {
-			end := int(a.InputOffset())
-			out = append(append(out, was[mark:end-len(x)]...), y...)
-			mark = end
-		}
-	}
+	return o.With(contentBlocks, content), nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"ostiary"
+	"ostiary/enforce/mcpproxy/rpc"
 	"ostiary/enforce/wire"
 	"ostiary/queue"
 	"ostiary/tool"
@@ -31,7 +32,7 @@ type call struct {
 	key        string
 	name       tool.Name
 	invocation string
-	params     object
+	params     rpc.Object
 	input      jsontext.Value // the arguments' bytes as the client wrote them
 	progress   jsontext.Value // the progress token, or nil
 	cancel     context.CancelFunc
@@ -42,29 +43,29 @@ type call struct {
 }
 
 // toolsCall takes a call on. It is decided beside the other traffic.
-func (p *proxy) toolsCall(m message) {
-	if !m.isRequest() {
+func (p *proxy) toolsCall(m rpc.Message) {
+	if !m.IsRequest() {
 		p.note("a tools/call without an id was dropped: nobody could be told what came of it")
 		return
 	}
-	params, err := m.child("params")
-	name, ok := params.text("name")
+	params, err := m.Child("params")
+	name, ok := params.Text("name")
 	if err != nil || !ok {
-		p.answer(rpcError(m.raw("id"), codeParams, "Ostiary: params must be an object with the tool's name"))
+		p.answer(rpcError(m.Raw("id"), codeParams, "Ostiary: params must be an object with the tool's name"))
 		return
 	}
 	ctx, cancel := context.WithCancel(p.working)
 	c := &call{
-		id: m.raw("id"), key: m.id, name: tool.Name{Namespace: p.serverName(), Name: name}, invocation: "inv_" + rand.Text(),
-		params: params, input: params.raw("arguments"), cancel: cancel, sent: make(chan struct{}),
+		id: m.Raw("id"), key: m.ID, name: tool.Name{Namespace: p.serverName(), Name: name}, invocation: "inv_" + rand.Text(),
+		params: params, input: params.Raw("arguments"), cancel: cancel, sent: make(chan struct{}),
 	}
 	if c.input == nil {
 		c.input = jsontext.Value("{}")
 	}
-	if meta, err := params.child("_meta"); err == nil {
-		c.progress = meta.raw("progressToken")
+	if meta, err := params.Child("_meta"); err == nil {
+		c.progress = meta.Raw("progressToken")
 	}
-	if why := p.register(m.id, &request{id: c.id, method: m.method, call: c}); why != "" {
+	if why := p.register(m.ID, &request{id: c.id, method: m.Method, call: c}); why != "" {
 		cancel()
 		p.answer(rpcError(c.id, codeInvalid, "Ostiary: "+why))
 		return
@@ -114,10 +115,10 @@ func (p *proxy) judge(ctx context.Context, c *call) (frame []byte, no *refusal) 
 	if len(d.Obligations) > 0 {
 		return nil, new(failed(ostiary.Errorf(ostiary.KindInternal, "the obligations %v cannot be carried out here", d.Obligations)))
 	}
-	frame, input := c.params.frame, c.input
+	frame, input := c.params.Bytes(), c.input
 	if d.UpdatedInput.Kind() == '{' {
 		input = d.UpdatedInput
-		frame = c.params.with("arguments", input)
+		frame = c.params.With("arguments", input)
 	}
 	if err := p.redeem(ctx, c, d, input); err != nil {
 		return nil, new(failed(err))
@@ -225,7 +226,7 @@ func (p *proxy) report(c *call, n int, review string) {
 		Progress float64        `json:"progress"`
 		Message  string         `json:"message"`
 	}
-	p.answer(marshal(struct {
+	p.answer(rpc.Marshal(struct {
 		Version string `json:"jsonrpc"`
 		Method  string `json:"method"`
 		Params  params `json:"params"`

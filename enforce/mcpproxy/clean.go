@@ -6,12 +6,13 @@ import (
 
 	"ostiary"
 	"ostiary/client"
+	"ostiary/enforce/mcpproxy/rpc"
 	"ostiary/enforce/wire"
 	"ostiary/tool"
 )
 
 // clean returns the answer with everything in it cleaned that a model could read, or a refusal in its place.
-func (p *proxy) clean(r *request, m message) (frame []byte) {
+func (p *proxy) clean(r *request, m rpc.Message) (frame []byte) {
 	defer func() {
 		if why := recover(); why != nil {
 			p.note("an answer could not be cleaned: %v", why)
@@ -23,7 +24,7 @@ func (p *proxy) clean(r *request, m message) (frame []byte) {
 		return r.refuse("malformed_result", "it is no object", "")
 	}
 	if b.empty {
-		return m.frame
+		return m.Bytes()
 	}
 	switch err := p.lift(&b); {
 	case errors.Is(err, errSpeaks):
@@ -54,7 +55,7 @@ func (p *proxy) clean(r *request, m message) (frame []byte) {
 	if err != nil {
 		return r.refuse("internal_error", "the cleaned form does not fit it", "")
 	}
-	return m.with(b.at, whole)
+	return m.With(b.at, whole)
 }
 
 // lift takes the tokens out of the body that may go past cleaning.

@@ -8,11 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"ostiary/client"
 	"ostiary/enforce/wire"
-	"ostiary/internal/strictjson"
 )
 
 // says is a request that the fake server answers with the given result or error, as it stands.
@@ -172,28 +169,4 @@ func TestAnAnswerThatIsNoObjectIsWithheld(t *testing.T) {
 	}
 	r.send(says(9, "tools/call", "result", `"dirty"`))
 	r.want(`"id":9`, `"isError":true`, "malformed_result")
-}
-
-// Whatever comes back, only strings can change: the outcome reads as what came back, and where nothing changed no byte does.
-func FuzzSplice(f *testing.F) {
-	for _, s := range []string{`{ "a" : [1.50, "x", null] }`, `{"a":"\u0041"}`, `[]`, `"x"`, `{"a":{"b":true},"c":-1e2}`, `{"a":1,"a":2}`} {
-		f.Add([]byte(s), []byte(strings.ReplaceAll(s, "x", "y")))
-	}
-	f.Fuzz(func(t *testing.T, was, now []byte) {
-		if !jsontext.Value(was).IsValid() { // it was read before
-			return
-		}
-		if same, err := splice(was, was); err == nil && string(same) != string(was) {
-			t.Fatalf("%q became %q", was, same)
-		}
-		out, err := splice(was, now)
-		if err != nil {
-			return
-		}
-		got, errGot := strictjson.Canonical(out)
-		want, errWant := strictjson.Canonical(now)
-		if errGot != nil || errWant != nil || string(got) != string(want) {
-			t.Fatalf("%q and %q became %q", was, now, out)
-		}
-	})
 }

@@ -5,15 +5,17 @@ import (
 	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"ostiary/enforce/mcpproxy/rpc"
 )
 
 // fromClient passes on what the client sends until it has left.
 func (p *proxy) fromClient(in io.Reader) {
-	frames := newFrames(in, MaxFrame)
+	frames := rpc.NewFrames(in, rpc.MaxFrame)
 	for {
-		frame, err := frames.next()
+		frame, err := frames.Next()
 		switch {
-		case errors.Is(err, errTooLong):
+		case errors.Is(err, rpc.ErrTooLong):
 			p.answer(rpcError(onlyID(frame), codeInvalid, "Ostiary: "+err.Error()))
 		case err != nil:
 			if !errors.Is(err, io.EOF) {
@@ -28,14 +30,14 @@ func (p *proxy) fromClient(in io.Reader) {
 
 // onlyID is the id of a frame that cannot be read, when there is no doubt about it.
 func onlyID(frame []byte) jsontext.Value {
-	if ids := skimIDs(frame); len(ids) == 1 {
+	if ids := rpc.SkimIDs(frame); len(ids) == 1 {
 		return jsontext.Value(ids[0])
 	}
 	return nil
 }
 
 func (p *proxy) clientFrame(frame []byte) {
-	m, err := read(frame)
+	m, err := rpc.Read(frame)
 	if err != nil {
 		code := codeInvalid
 		if !jsontext.Value(frame).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
@@ -45,14 +47,14 @@ func (p *proxy) clientFrame(frame []byte) {
 		return
 	}
 	switch {
-	case m.method == "tools/call":
+	case m.Method == "tools/call":
 		p.toolsCall(m)
 		return
-	case m.method == "notifications/cancelled" && p.cancelled(m):
+	case m.Method == "notifications/cancelled" && p.cancelled(m):
 		return
-	case m.isRequest():
-		if why := p.register(m.id, &request{id: m.raw("id"), method: m.method}); why != "" {
-			p.answer(rpcError(m.raw("id"), codeInvalid, "Ostiary: "+why))
+	case m.IsRequest():
+		if why := p.register(m.ID, &request{id: m.Raw("id"), method: m.Method}); why != "" {
+			p.answer(rpcError(m.Raw("id"), codeInvalid, "Ostiary: "+why))
 			return
 		}
 	}
@@ -63,12 +65,12 @@ func (p *proxy) clientFrame(frame []byte) {
 
 // cancelled handles a cancellation and reports whether that was all: a call that is still held ends here, and the question that it put is
 // withdrawn. A call that the server has is cancelled there, and its late answer is dropped.
-func (p *proxy) cancelled(m message) bool {
-	params, err := m.child("params")
+func (p *proxy) cancelled(m rpc.Message) bool {
+	params, err := m.Child("params")
 	if err != nil {
 		return false
 	}
-	id, err := key(params.raw("requestId"))
+	id, err := rpc.Key(params.Raw("requestId"))
 	if err != nil {
 		return false
 	}

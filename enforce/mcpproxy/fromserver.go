@@ -9,29 +9,30 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"ostiary/client"
+	"ostiary/enforce/mcpproxy/rpc"
 	"ostiary/tool"
 )
 
 // fromServer passes on what the server sends until its output ends.
 func (p *proxy) fromServer(out io.Reader) {
-	frames := newFrames(out, MaxFrame)
+	frames := rpc.NewFrames(out, rpc.MaxFrame)
 	for {
-		frame, err := frames.next()
-		if errors.Is(err, errTooLong) {
+		frame, err := frames.Next()
+		if errors.Is(err, rpc.ErrTooLong) {
 			p.unreadable(frame, err)
 			continue
 		}
 		if err != nil {
 			return
 		}
-		m, err := read(frame)
-		if err == nil && m.otherCase() {
-			err = errOtherCase
+		m, err := rpc.Read(frame)
+		if err == nil && m.OtherCase() {
+			err = rpc.ErrOtherCase
 		}
 		switch {
 		case err != nil:
 			p.unreadable(frame, err)
-		case m.isResponse():
+		case m.IsResponse():
 			p.response(m)
 		default:
 			p.answer(frame)
@@ -41,24 +42,24 @@ func (p *proxy) fromServer(out io.Reader) {
 
 // unreadable drops a frame, and tells whoever may be waiting for it.
 func (p *proxy) unreadable(frame []byte, why error) {
-	p.note("a frame of the server was dropped: %s", plainly(why))
-	for _, id := range skimIDs(frame) {
+	p.note("a frame of the server was dropped: %s", rpc.Plainly(why))
+	for _, id := range rpc.SkimIDs(frame) {
 		if r := p.take(id); r != nil {
-			p.fail(r, "malformed_result", "the server's answer cannot be read: "+plainly(why))
+			p.fail(r, "malformed_result", "the server's answer cannot be read: "+rpc.Plainly(why))
 		}
 	}
 }
 
-func (p *proxy) response(m message) {
-	r := p.take(m.id)
+func (p *proxy) response(m rpc.Message) {
+	r := p.take(m.ID)
 	if r == nil {
 		p.note("an answer of the server was dropped: no request with its id waits for one")
 		return
 	}
-	m, err := m.bare()
+	m, err := m.Bare()
 	switch {
 	case err != nil:
-		p.fail(r, "malformed_result", "the server's answer cannot be read: "+plainly(err))
+		p.fail(r, "malformed_result", "the server's answer cannot be read: "+rpc.Plainly(err))
 	case r.method == "initialize": // what the server says next must not overtake it
 		p.learn(r.method, m)
 		p.answer(p.clean(r, m))
@@ -69,22 +70,22 @@ func (p *proxy) response(m message) {
 }
 
 // learn takes from an answer what later calls are judged by.
-func (p *proxy) learn(method string, m message) {
-	result, err := m.child("result")
+func (p *proxy) learn(method string, m rpc.Message) {
+	result, err := m.Child("result")
 	if err != nil {
 		return
 	}
 	switch method {
 	case "initialize", "server/discover":
-		info, err := result.child("serverInfo")
-		if meta, errMeta := result.child("_meta"); err != nil && errMeta == nil { // since 2026-07-28
-			info, err = meta.child("io.modelcontextprotocol/serverInfo")
+		info, err := result.Child("serverInfo")
+		if meta, errMeta := result.Child("_meta"); err != nil && errMeta == nil { // since 2026-07-28
+			info, err = meta.Child("io.modelcontextprotocol/serverInfo")
 		}
-		if name, ok := info.text("name"); ok && err == nil {
+		if name, ok := info.Text("name"); ok && err == nil {
 			p.nameServer(name)
 		}
 	case "tools/list":
-		p.learnHints(result.raw("tools"))
+		p.learnHints(result.Raw("tools"))
 	}
 }
 

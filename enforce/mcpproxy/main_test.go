@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"ostiary/enforce/mcpproxy/rpc"
 )
 
 // fakeServer makes the test binary an MCP server that writes every frame it gets to the named file.
@@ -45,34 +47,34 @@ func serve(log string) int {
 			return 0
 		}
 		fmt.Fprint(f, line)
-		m, err := read([]byte(strings.TrimSuffix(line, "\n")))
-		if err != nil || !m.isRequest() {
+		m, err := rpc.Read([]byte(strings.TrimSuffix(line, "\n")))
+		if err != nil || !m.IsRequest() {
 			continue
 		}
-		if code, ends := respond(string(m.raw("id")), m); ends {
+		if code, ends := respond(string(m.Raw("id")), m); ends {
 			return code
 		}
 	}
 }
 
-func respond(id string, m message) (code int, ends bool) {
+func respond(id string, m rpc.Message) (code int, ends bool) {
 	say := func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 	result := func(body string) { say(`{"result":%s,"jsonrpc":"2.0","id":%s}`, body, id) }
 	name := ""
-	if params, err := m.child("params"); err == nil {
-		name, _ = params.text("name")
-		if around := params.raw("around"); around != nil { // members beside the id
+	if params, err := m.Child("params"); err == nil {
+		name, _ = params.Text("name")
+		if around := params.Raw("around"); around != nil { // members beside the id
 			say(`{"id":%s,%s}`, id, around[1:len(around)-1])
 			return 0, false
 		}
 		for _, member := range []string{"result", "error"} {
-			if params.has(member) {
-				say(`{ "jsonrpc":"2.0","id":%s, "%s" : %s }`, id, member, params.raw(member))
+			if params.Has(member) {
+				say(`{ "jsonrpc":"2.0","id":%s, "%s" : %s }`, id, member, params.Raw(member))
 				return 0, false
 			}
 		}
 	}
-	switch m.method {
+	switch m.Method {
 	case "initialize":
 		result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"Fake Server","version":"1"}}`)
 		return 0, false
@@ -87,7 +89,7 @@ func respond(id string, m message) (code int, ends bool) {
 	case "duplicate":
 		say(`{"jsonrpc":"2.0","result":{"dirty orders":[],"dirty orders":[{"type":"text","text":"hidden"}]},"id":%s}`, id)
 	case "huge":
-		say(`{"result":{"content":[{"type":"text","text":"%s"}]},"jsonrpc":"2.0","id":%s}`, strings.Repeat("x", MaxFrame), id)
+		say(`{"result":{"content":[{"type":"text","text":"%s"}]},"jsonrpc":"2.0","id":%s}`, strings.Repeat("x", rpc.MaxFrame), id)
 	case "fails":
 		say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32050,"message":"dirty words","data":{"why":"dirty"}}}`, id)
 	case "hangs":

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"ostiary/enforce/mcpproxy/rpc"
 	"ostiary/enforce/wire"
 	"ostiary/tool"
 )
@@ -80,7 +81,7 @@ func (r *request) ofTool() bool { return r.method == "tools/call" || r.method ==
 
 type proxy struct {
 	Config
-	toServer, toClient *pipe
+	toServer, toClient *rpc.Pipe
 	holding            context.Context // ends when nobody waits for a held call any more
 	working            context.Context // ends when what is under way must stop
 
@@ -112,7 +113,7 @@ func Run(ctx context.Context, cfg Config) (int, error) {
 	holding, stopHolding := context.WithCancel(working)
 	defer stopHolding()
 	p := &proxy{
-		Config: cfg, toServer: &pipe{w: srv.stdin}, toClient: &pipe{w: cfg.Out}, holding: holding, working: working,
+		Config: cfg, toServer: rpc.NewPipe(srv.stdin), toClient: rpc.NewPipe(cfg.Out), holding: holding, working: working,
 		pending: map[string]*request{}, hints: map[string]tool.Annotations{}, holders: map[string]int{}, namespace: cfg.Name, lost: make(chan struct{}),
 	}
 	clientGone, serverGone := make(chan struct{}), make(chan struct{})
@@ -180,13 +181,13 @@ func (p *proxy) fail(r *request, kind, why string) {
 
 // answer writes to the client. A client that cannot be written to has left.
 func (p *proxy) answer(frame []byte) {
-	if err := p.toClient.send(frame); err != nil {
+	if err := p.toClient.Send(frame); err != nil {
 		p.loseOnce.Do(func() { close(p.lost) })
 	}
 }
 
 // forward writes to the server; a server that cannot be written to is noticed when its output ends.
-func (p *proxy) forward(frame []byte) error { return p.toServer.send(frame) }
+func (p *proxy) forward(frame []byte) error { return p.toServer.Send(frame) }
 
 func (p *proxy) note(format string, args ...any) {
 	fmt.Fprintf(p.Err, "ostiary: "+format+"\n", args...)

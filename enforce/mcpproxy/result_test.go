@@ -1,12 +1,11 @@
 package mcpproxy
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
+	"ostiary/enforce/mcpproxy/rpc"
 	"ostiary/enforce/wire"
 )
 
@@ -142,7 +141,7 @@ func TestRequestsOfTheServerPassAsTheyAre(t *testing.T) {
 
 func TestAFrameOverTheLimitIsRefusedAndTheNextOneIsRead(t *testing.T) {
 	r := newRig(t, sidecarFuncs{}, nil)
-	r.send(`{"id":3,"method":"tools/call","params":{"name":"free","arguments":{"a":"` + strings.Repeat("x", MaxFrame) + `"}}}`)
+	r.send(`{"id":3,"method":"tools/call","params":{"name":"free","arguments":{"a":"` + strings.Repeat("x", rpc.MaxFrame) + `"}}}`)
 	r.want("-32600", "16 MiB")
 	r.send(call7)
 	r.want(`"id":7`)
@@ -191,78 +190,10 @@ func TestAServerThatCannotBeStartedIsSaid(t *testing.T) {
 // doneAfter reads on until the proxy has ended, so that it is not kept by its own output.
 func (r *rig) doneAfter() <-chan struct{} {
 	for {
-		frame, err := r.out.next()
+		frame, err := r.out.Next()
 		if err != nil {
 			return r.done
 		}
 		r.early = append(r.early, frame)
 	}
-}
-
-// What the reader takes as one message, it can take apart: replacing a member leaves the bytes around it, and the outcome reads again.
-func FuzzReadAndRewrite(f *testing.F) {
-	for _, s := range []string{
-		call7, `{"id":1,"method":"tools/call","params":{"name":"x"}}`, `{"id":1,"result":{"content":[]}}`, `{"a":1,"a":2}`, `[]`, `{"id":"\ud800"}`,
-		`{"id":1,"method":"tools/call","params":{}}`, "{\"id\":1,\"method\":\"\xff\"}", `{"id":1e400,"method":"x"} x`, ` { "params" : { "arguments" : 1 } , "id" : 2 , "method":"x" } `,
-	} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, frame []byte) {
-		skimIDs(frame)
-		m, err := read(frame)
-		if err != nil {
-			return
-		}
-		params, err := m.child("params")
-		if err != nil {
-			return
-		}
-		out := params.with("arguments", []byte(`{"new":1}`))
-		again, err := read(out)
-		if err != nil {
-			t.Fatalf("%q became %q: %v", frame, out, err)
-		}
-		if again.method != m.method || again.id != m.id {
-			t.Fatalf("%q became another message: %q", frame, out)
-		}
-		edited, err := again.child("params")
-		if err != nil || string(edited.raw("arguments")) != `{"new":1}` {
-			t.Fatalf("%q became %q: %v", frame, out, err)
-		}
-		name, ok := params.text("name")
-		name2, ok2 := edited.text("name")
-		if name != name2 || ok != ok2 {
-			t.Fatalf("the tool of %q changed in %q", frame, out)
-		}
-	})
-}
-
-// Every byte between two newlines arrives in its own frame, and a frame over the limit loses neither the next one nor its own ends.
-func FuzzFrames(f *testing.F) {
-	f.Add([]byte("a\n\nb\r\n"), 4)
-	f.Add([]byte("aaaaaaaa\nb"), 3)
-	f.Add([]byte("\n \n"), 1)
-	f.Fuzz(func(t *testing.T, stream []byte, limit int) {
-		if limit < 1 || limit > 1<<16 {
-			return
-		}
-		r := newFrames(bytes.NewReader(stream), limit)
-		for _, want := range bytes.Split(stream, []byte("\n")) {
-			if len(bytes.TrimSpace(want)) == 0 && len(want) <= limit {
-				continue
-			}
-			got, err := r.next()
-			switch {
-			case len(want) <= limit && (err != nil || !bytes.Equal(got, want)):
-				t.Fatalf("got %q, %v; want %q", got, err, want)
-			case len(want) > limit && err != errTooLong:
-				t.Fatalf("%d bytes over %d: %v", len(want), limit, err)
-			case len(got) > max(limit, 2*kept):
-				t.Fatalf("kept %d bytes", len(got))
-			}
-		}
-		if rest, err := r.next(); err != io.EOF {
-			t.Fatalf("got %q, %v at the end", rest, err)
-		}
-	})
 }

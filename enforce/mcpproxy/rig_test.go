@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"ostiary/enforce/mcpproxy/rpc"
 	"ostiary/enforce/wire"
 )
 
@@ -107,7 +108,7 @@ func held(ruled <-chan wire.Decision) sidecarFuncs {
 type rig struct {
 	t     *testing.T
 	in    *io.PipeWriter
-	out   *frames
+	out   *rpc.Frames
 	log   string
 	notes *syncBuffer
 	stop  context.CancelFunc
@@ -143,7 +144,7 @@ func newRig(t *testing.T, s Sidecar, change func(*Config)) *rig {
 	in, inW := io.Pipe()
 	out, outW := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &rig{t: t, in: inW, out: newFrames(out, 2*MaxFrame), log: log, notes: &syncBuffer{}, stop: cancel, done: make(chan struct{})}
+	r := &rig{t: t, in: inW, out: rpc.NewFrames(out, 2*rpc.MaxFrame), log: log, notes: &syncBuffer{}, stop: cancel, done: make(chan struct{})}
 	cfg := Config{
 		// A binary built with the race detector otherwise sleeps for a second before it ends.
 		Command: []string{"env", "GORACE=atexit_sleep_ms=0", fakeServer + "=" + log, self}, Sidecar: s, Session: "s-1", Name: "fake", Hold: time.Minute,
@@ -195,7 +196,7 @@ func (r *rig) want(words ...string) string {
 		}
 	}
 	for {
-		frame, err := r.out.next()
+		frame, err := r.out.Next()
 		if err != nil {
 			r.t.Fatalf("no frame with %q: %v; notes: %s", words, err, r.notes)
 		}
@@ -211,7 +212,7 @@ func (r *rig) end() string {
 	r.t.Helper()
 	r.in.Close()
 	for {
-		frame, err := r.out.next()
+		frame, err := r.out.Next()
 		if err != nil {
 			break
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"ostiary/enforce/mcpproxy/rpc"
 	"ostiary/enforce/wire"
 )
 
@@ -31,13 +31,13 @@ const maxToken = 8 << 10
 var taskID = regexp.MustCompile(`^(?:|/task|/tasks/[0-9]+|/_meta/io\.modelcontextprotocol~1related-task)/taskId$`)
 
 // tokensOf finds the tokens in a result.
-func tokensOf(r *request, o object, result []byte) (tokens, error) {
+func tokensOf(r *request, o rpc.Object, result []byte) (tokens, error) {
 	if !slices.ContainsFunc([]string{"nextCursor", "requestState", "taskId"}, func(name string) bool { return bytes.Contains(result, []byte(name)) }) {
 		return nil, nil
 	}
-	kind, _ := o.text("resultType")
+	kind, _ := o.Text("resultType")
 	found := tokens{}
-	_, err := replace(result, func(at jsontext.Pointer, value jsontext.Value) jsontext.Value {
+	_, err := rpc.Replace(result, func(at jsontext.Pointer, value jsontext.Value) jsontext.Value {
 		if len(value) <= maxToken && r.sendsBack(kind, at) && opaque.Match(value) {
 			found[at] = value.Clone() // the reader uses its bytes again
 		}
@@ -59,33 +59,6 @@ func (r *request) sendsBack(kind string, at jsontext.Pointer) bool {
 	return strings.HasPrefix(r.method, "tasks/") && taskID.MatchString(string(at))
 }
 
-// replace returns doc, which is one value, with the strings that now names for their place; all other bytes stay.
-func replace(doc []byte, now func(jsontext.Pointer, jsontext.Value) jsontext.Value) (jsontext.Value, error) {
-	d := jsontext.NewDecoder(bytes.NewReader(doc))
-	var out []byte
-	mark := 0
-	for {
-		container, n := d.StackIndex(d.StackDepth())
-		if d.PeekKind() != '"' || container == '{' && n%2 == 0 { // the rest, or a member's name
-			if _, err := d.ReadToken(); errors.Is(err, io.EOF) {
-				return append(out, doc[mark:]...), nil
-			} else if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		was, err := d.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		end := int(d.InputOffset())
-		if value := now(d.StackPointer(), was); value != nil {
-			out = append(append(out, doc[mark:end-len(was)]...), value...)
-			mark = end
-		}
-	}
-}
-
 // blank returns doc without the tokens.
 func (t tokens) blank(doc []byte) (jsontext.Value, error) {
 	return t.each(doc, func(jsontext.Value) jsontext.Value { return jsontext.Value(`""`) })
@@ -100,7 +73,7 @@ func (t tokens) each(doc []byte, now func(jsontext.Value) jsontext.Value) (jsont
 	if len(t) == 0 {
 		return doc, nil
 	}
-	return replace(doc, func(at jsontext.Pointer, _ jsontext.Value) jsontext.Value {
+	return rpc.Replace(doc, func(at jsontext.Pointer, _ jsontext.Value) jsontext.Value {
 		if token, ok := t[at]; ok {
 			return now(token)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ostiary/client"
+	"ostiary/enforce/mcpproxy/rpc"
 	"ostiary/enforce/wire"
 	"ostiary/internal/testkit"
 )
@@ -177,7 +178,7 @@ func FuzzTokens(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		o, err := wholeObject(doc)
+		o, err := rpc.ReadObject(doc)
 		if err != nil {
 			return
 		}

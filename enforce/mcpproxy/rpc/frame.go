@@ -1,4 +1,4 @@
-package mcpproxy
+package rpc
 
 import (
 	"bufio"
@@ -11,24 +11,25 @@ import (
 // MaxFrame bounds one frame, in bytes.
 const MaxFrame = 16 << 20
 
-// errTooLong is returned with the beginning and the end of a frame that is over the limit; the next frame can be read.
-var errTooLong error = fault("the frame is larger than 16 MiB")
+// ErrTooLong is returned with the beginning and the end of a frame that is over the limit; the next frame can be read.
+var ErrTooLong error = fault("the frame is larger than 16 MiB")
 
 // kept is how much of the beginning and of the end of a frame over the limit is returned.
 const kept = 1 << 10
 
-// frames reads newline-delimited frames. The bytes between two newlines are returned as they came.
-type frames struct {
+// Frames reads newline-delimited frames. The bytes between two newlines are returned as they came.
+type Frames struct {
 	r     *bufio.Reader
 	limit int
 }
 
-func newFrames(r io.Reader, limit int) *frames {
-	return &frames{r: bufio.NewReaderSize(r, 64<<10), limit: limit}
+// NewFrames returns the frames of r; limit bounds each, in bytes.
+func NewFrames(r io.Reader, limit int) *Frames {
+	return &Frames{r: bufio.NewReaderSize(r, 64<<10), limit: limit}
 }
 
-// next returns the next frame without its newline; blank lines are passed over. A last frame without a newline is a frame too.
-func (f *frames) next() ([]byte, error) {
+// Next returns the next frame without its newline; blank lines are passed over. A last frame without a newline is a frame too.
+func (f *Frames) Next() ([]byte, error) {
 	for {
 		frame, err := f.line()
 		blank := len(bytes.TrimSpace(frame)) == 0
@@ -41,7 +42,7 @@ func (f *frames) next() ([]byte, error) {
 	}
 }
 
-func (f *frames) line() ([]byte, error) {
+func (f *Frames) line() ([]byte, error) {
 	var frame, tail []byte
 	long := false
 	for {
@@ -59,7 +60,7 @@ func (f *frames) line() ([]byte, error) {
 			continue
 		}
 		if long {
-			return append(frame, tail...), errTooLong
+			return append(frame, tail...), ErrTooLong
 		}
 		return bytes.TrimSuffix(frame, []byte("\n")), err
 	}
@@ -67,13 +68,17 @@ func (f *frames) line() ([]byte, error) {
 
 func lastOf(b []byte) []byte { return bytes.Clone(b[max(0, len(b)-kept):]) }
 
-// pipe writes whole frames, one at a time.
-type pipe struct {
+// Pipe writes whole frames, one at a time.
+type Pipe struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
-func (p *pipe) send(frame []byte) error {
+// NewPipe returns a Pipe into w.
+func NewPipe(w io.Writer) *Pipe { return &Pipe{w: w} }
+
+// Send writes one frame and its newline.
+func (p *Pipe) Send(frame []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	line := make([]byte, 0, len(frame)+1)
