@@ -26,18 +26,32 @@ func (s Sources) compile() (*ast.Compiler, error) {
 		}
 		modules[name] = m
 	}
-	var schema any
-	if err := json.Unmarshal(s.Schema, &schema); err != nil {
-		return nil, fmt.Errorf("input schema: %w", err)
+	c, err := NewCompiler(s.Schema)
+	if err != nil {
+		return nil, err
 	}
-	set := ast.NewSchemaSet()
-	set.Put(ast.SchemaRootRef, schema)
-	c := ast.NewCompiler().WithStrict(true).WithCapabilities(capabilities()).WithSchemas(set)
 	if c.Compile(modules); c.Failed() {
 		return nil, broken(c.Errors)
 	}
 	return c, nil
 }
+
+// NewCompiler is what policies are compiled by: strict, with the schema of the input and the allowed builtins.
+func NewCompiler(schema []byte) (*ast.Compiler, error) {
+	var doc any
+	if err := json.Unmarshal(schema, &doc); err != nil {
+		return nil, fmt.Errorf("input schema: %w", err)
+	}
+	set := ast.NewSchemaSet()
+	set.Put(ast.SchemaRootRef, doc)
+	return ast.NewCompiler().WithStrict(true).WithCapabilities(capabilities()).WithSchemas(set), nil
+}
+
+// Parse reads a module as the engine does; it is nil for a file without a package.
+func Parse(name, text string) (*ast.Module, error) { return parse(name, text) }
+
+// Capabilities are the builtins that policies may use.
+func Capabilities() *ast.Capabilities { return capabilities() }
 
 func parse(name, text string) (*ast.Module, error) {
 	return ast.ParseModuleWithOpts(name, text, ast.ParserOptions{Capabilities: capabilities(), RegoVersion: ast.RegoV1, ProcessAnnotation: true})
@@ -64,5 +78,5 @@ func broken(err error) error {
 
 func brokenAt(file string, line int, msg string) error {
 	return ostiary.Errorf(ostiary.KindPolicyBroken, "%s:%d: %s", file, line, msg).
-		WithFix("mend the file, or move it out of the policy directory, and start again")
+		WithFix("mend the file, or move it out of the policy directory")
 }

@@ -78,17 +78,17 @@ func (s *Sources) readModules(fsys fs.FS, prefix string) error {
 }
 
 func (s *Sources) readOperator(dir string) error {
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return ostiary.Wrap(ostiary.KindConfigInvalid, err, "the policy directory "+dir+" cannot be read").
-			WithFix("create it, or start without --policies")
-	}
-	own := Sources{Modules: map[string]string{}, Tests: map[string]string{}}
-	if err := own.readModules(os.DirFS(dir), dir); err != nil {
-		return ostiary.Wrap(ostiary.KindConfigInvalid, err, "the policy directory "+dir+" cannot be read")
+	own, err := ReadOperator(dir)
+	if err != nil {
+		return err
 	}
 	for name, text := range own.Modules {
-		if err := checkOperatorModule(name, text); err != nil {
-			return err
+		m, err := parse(name, text)
+		if err != nil {
+			return broken(err)
+		}
+		if faults := OperatorFaults(name, m); len(faults) > 0 {
+			return faults[0]
 		}
 	}
 	maps.Copy(s.Modules, own.Modules)
@@ -96,30 +96,41 @@ func (s *Sources) readOperator(dir string) error {
 	return nil
 }
 
-// checkOperatorModule refuses a package outside the operator's layers, and one in which `not` on an absent field passes silently.
-func checkOperatorModule(name, text string) error {
-	m, err := parse(name, text)
-	if err != nil {
-		return broken(err)
+// ReadOperator reads the modules and tests of an operator's directory, and judges none of them.
+func ReadOperator(dir string) (Sources, error) {
+	own := Sources{Modules: map[string]string{}, Tests: map[string]string{}}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return own, ostiary.Wrap(ostiary.KindConfigInvalid, err, "the policy directory "+dir+" cannot be read").
+			WithFix("create it, or start without --policies")
 	}
+	if err := own.readModules(os.DirFS(dir), dir); err != nil {
+		return own, ostiary.Wrap(ostiary.KindConfigInvalid, err, "the policy directory "+dir+" cannot be read")
+	}
+	return own, nil
+}
+
+// OperatorFaults refuses a file without a package, a package outside the operator's layers, and one in which `not` on an absent field passes
+// silently.
+func OperatorFaults(name string, m *ast.Module) []error {
 	if m == nil {
-		return brokenAt(name, 1, "the file holds no package; delete it, or begin it with: package policies.operator.<name>")
+		return []error{brokenAt(name, 1, "the file holds no package; delete it, or begin it with: package policies.operator.<name>")}
 	}
+	var faults []error
 	segments := strings.Split(m.Package.Path.String(), ".") // data.policies.operator.<name>
 	inLayer := len(segments) == 4 && segments[1] == "policies" && slices.ContainsFunc(operatorLayers, func(l string) bool {
 		return segments[2] == l || strings.HasSuffix(l, "_") && strings.HasPrefix(segments[2], l)
 	})
 	if !inLayer {
-		return brokenAt(name, m.Package.Location.Row, "package "+strings.TrimPrefix(m.Package.Path.String(), "data.")+" is outside policies.operator.<name> and policies.tenant_<x>.<name>")
+		faults = append(faults, brokenAt(name, m.Package.Location.Row, "package "+strings.TrimPrefix(m.Package.Path.String(), "data.")+" is outside policies.operator.<name> and policies.tenant_<x>.<name>"))
 	}
 	safeNot := slices.ContainsFunc(m.Imports, func(i *ast.Import) bool {
 		p := i.Path.String()
 		return p == "rego.v2" || p == "future.keywords.not"
 	})
 	if !safeNot {
-		return brokenAt(name, m.Package.Location.Row, `add "import rego.v2" below the package line: without it, "not" on an absent field skips the rule silently`)
+		faults = append(faults, brokenAt(name, m.Package.Location.Row, `add "import rego.v2" below the package line: without it, "not" on an absent field skips the rule silently`))
 	}
-	return nil
+	return faults
 }
 
 func (s *Sources) readData(shipped fs.FS, settings map[string]map[string]any) error {
