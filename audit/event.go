@@ -27,6 +27,8 @@ const (
 	SidecarStarted Class = "sidecar_started"
 	SidecarStopped Class = "sidecar_stopped"
 	ValueEndorsed  Class = "value_endorsed"
+	// PolicyActivated: other policies are about to be in force.
+	PolicyActivated Class = "policy_activated"
 )
 
 // Event is one line of the log. Every field is safe to read: arguments are masked before they get here, digests of them are keyed (A27).

@@ -39,15 +39,16 @@ import (
 
 // app is one sidecar, wired: everything that serve starts and closes.
 type app struct {
-	cfg     config.Config
-	dir     *datadir.Dir
-	db      *localdb.DB
-	log     *audit.Log
-	desk    *queue.Desk
-	issuer  *credential.Issuer
-	api     *httpapi.Server
-	console *web.Console
-	token   string // of the agent.token file
+	cfg      config.Config
+	policies *rego.Engine
+	dir      *datadir.Dir
+	db       *localdb.DB
+	log      *audit.Log
+	desk     *queue.Desk
+	issuer   *credential.Issuer
+	api      *httpapi.Server
+	console  *web.Console
+	token    string // of the agent.token file
 }
 
 // build wires a sidecar. What it opened before a failure it closes again.
@@ -63,8 +64,8 @@ func build(ctx context.Context, cfg config.Config, ls *listeners, log *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	engine, err := rego.Load(ctx, policy)
-	if err != nil {
+	policy.Record = a.recordPolicies
+	if a.policies, err = rego.Load(ctx, policy); err != nil {
 		return nil, err
 	}
 	if a.dir, err = datadir.Open(cfg.Data); err != nil {
@@ -76,7 +77,7 @@ func build(ctx context.Context, cfg config.Config, ls *listeners, log *slog.Logg
 	if err := a.openStores(ctx); err != nil {
 		return nil, err
 	}
-	enforcer, tools, permits, err := a.enforcer(engine)
+	enforcer, tools, permits, err := a.enforcer()
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func build(ctx context.Context, cfg config.Config, ls *listeners, log *slog.Logg
 	if err := a.faces(enforcer, tools, permits, ls, log); err != nil {
 		return nil, err
 	}
-	return a, a.log.AppendDurable(audit.Event{Class: audit.SidecarStarted, Revision: engine.Revision()})
+	return a, a.log.AppendDurable(audit.Event{Class: audit.SidecarStarted, Revision: a.policies.Revision()})
 }
 
 func (a *app) openStores(ctx context.Context) (err error) {
@@ -104,7 +105,7 @@ func (a *app) openStores(ctx context.Context) (err error) {
 }
 
 // enforcer wires the pipeline.
-func (a *app) enforcer(engine *rego.Engine) (*enforce.Enforcer, *registry.Registry, *permit.Authority, error) {
+func (a *app) enforcer() (*enforce.Enforcer, *registry.Registry, *permit.Authority, error) {
 	tools, err := registry.New(registry.NewLocalStore(a.db), a.cfg.Tools)
 	if err != nil {
 		return nil, nil, nil, err
@@ -139,7 +140,7 @@ func (a *app) enforcer(engine *rego.Engine) (*enforce.Enforcer, *registry.Regist
 		return nil, nil, nil, err
 	}
 	e, err := enforce.New(enforce.Config{
-		Registry: tools, Decider: engine, Sessions: sessions, Desk: a.desk, Permits: permits, Journal: a.log, Cleaner: cleaner,
+		Registry: tools, Decider: a.policies, Sessions: sessions, Desk: a.desk, Permits: permits, Journal: a.log, Cleaner: cleaner,
 		Now: now, MACKey: mac, Server: server, Location: time.Local,
 	})
 	return e, tools, permits, err
@@ -236,18 +237,6 @@ func (a *app) prove(nonce string) string {
 	h := hmac.New(sha256.New, []byte(a.token))
 	h.Write([]byte(nonce))
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
-}
-
-// ready checks what a decision needs.
-func (a *app) ready(ctx context.Context) []httpapi.Check {
-	checks := []httpapi.Check{{Name: "policies", Status: "ok"}, {Name: "audit log", Status: "ok"}, {Name: "state file", Status: "ok"}}
-	if err := a.log.Check(); err != nil {
-		checks[1] = httpapi.Check{Name: "audit log", Status: "failed", Detail: err.Error(), Fix: "free space in the data directory and restart the sidecar"}
-	}
-	if err := a.db.Read().PingContext(ctx); err != nil {
-		checks[2] = httpapi.Check{Name: "state file", Status: "failed", Detail: err.Error(), Fix: "look at the disk of the data directory and restart the sidecar"}
-	}
-	return checks
 }
 
 // reviewDesk is what the console works on, with this machine's health.

@@ -85,13 +85,16 @@ func serve(ctx context.Context, cfg config.Config, printJSON bool, out io.Writer
 		return err
 	}
 	defer app.close(log)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if err := app.watchPolicies(ctx, log); err != nil {
+		return ostiary.Wrap(ostiary.KindConfigInvalid, err, "the policy directory cannot be watched").WithFix("raise fs.inotify.max_user_watches, or start without --policies")
+	}
 	servers, failed := ls.start(app, log)
 	if err := announce(out, app.addresses(ls), printJSON); err != nil {
 		return err
 	}
-	sweepCtx, stopSweep := context.WithCancel(ctx)
-	defer stopSweep()
-	go app.sweep(sweepCtx, log)
+	go app.sweep(ctx, log)
 	select {
 	case <-ctx.Done():
 		err = nil

@@ -50,7 +50,7 @@ func (b *Bench) Packages() []Package {
 	for _, p := range b.snapshot.packs {
 		var reads [][]string
 		for _, i := range p.reads {
-			reads = append(reads, b.snapshot.fields[i].path)
+			reads = append(reads, b.snapshot.fields[i].Path)
 		}
 		out = append(out, Package{Name: p.name, Reads: reads})
 	}

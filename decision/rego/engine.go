@@ -1,9 +1,8 @@
 package rego
 
 import (
-	"bytes"
 	"context"
-	"fmt"
+	"encoding/binary"
 	"io/fs"
 	"reflect"
 	"runtime"
@@ -11,11 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	jsonexp "github.com/go-json-experiment/json"
-	"github.com/open-policy-agent/opa/v1/ast"
-
 	"ostiary"
 	"ostiary/decision"
+	"ostiary/decision/rego/document"
 )
 
 // Config says where policies come from.
@@ -187,17 +184,17 @@ type key struct {
 
 var keys = sync.Pool{New: func() any { return new(key) }}
 
-func (k *key) write(fields []field, in *decision.Input) {
+func (k *key) write(fields []document.Field, in *decision.Input) {
 	k.text, k.ends = append(k.text[:0], 'w'), k.ends[:0]
 	for i := range fields {
-		k.text = fields[i].text(k.text, in)
+		k.text = fields[i].Text(k.text, in)
 		k.ends = append(k.ends, len(k.text))
 	}
 }
 
 // choose makes part the text of one package's fields.
 func (k *key) choose(pack int, reads []int) {
-	k.part = appendInt(append(k.part[:0], 'p'), pack)
+	k.part = binary.AppendUvarint(append(k.part[:0], 'p'), uint64(pack))
 	for _, i := range reads {
 		start := 1
 		if i > 0 {
@@ -205,17 +202,4 @@ func (k *key) choose(pack int, reads []int) {
 		}
 		k.part = append(k.part, k.text[start:k.ends[i]]...)
 	}
-}
-
-// toValue builds the whole input document.
-func toValue(in *decision.Input) (ast.Value, error) {
-	doc := *in
-	if len(doc.Args) == 0 {
-		doc.Args = []byte("{}") // so that rules may look into it
-	}
-	raw, err := jsonexp.Marshal(doc)
-	if err != nil {
-		return nil, ostiary.Wrap(ostiary.KindPolicyError, fmt.Errorf("input document: %w", err), "the input of the policies cannot be built")
-	}
-	return ast.ValueFromReader(bytes.NewReader(raw)) // keeps numbers exact
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"ostiary/decision/rego/document"
 )
 
 // readSet lists the places of the input document that an evaluation can look at; a place stands for all below it. An empty place, the
@@ -97,20 +99,20 @@ func constants(ref ast.Ref) []string {
 
 // fieldsOf turns read sets into fields: the fixed ones that any of them touches, and one for every place below args. The second result says
 // for each set which fields it reads.
-func fieldsOf(sets []readSet) ([]field, [][]int) {
-	var used []field
-	for _, f := range inputFields() {
-		if slices.ContainsFunc(sets, func(s readSet) bool { return s.touches(f.path) }) {
+func fieldsOf(sets []readSet) ([]document.Field, [][]int) {
+	var used []document.Field
+	for _, f := range document.Fields() {
+		if slices.ContainsFunc(sets, func(s readSet) bool { return s.touches(f.Path) }) {
 			used = append(used, f)
 		}
 	}
 	for _, place := range argPlaces(sets) {
-		used = append(used, argsField(place...))
+		used = append(used, document.Args(place...))
 	}
 	reads := make([][]int, len(sets))
 	for i, s := range sets {
 		for j, f := range used {
-			if s.touches(f.path) {
+			if s.touches(f.Path) {
 				reads[i] = append(reads[i], j)
 			}
 		}

@@ -2,7 +2,6 @@ package rego
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ostiary/decision"
-	"ostiary/internal/strictjson"
+	"ostiary/decision/rego/document"
 	"ostiary/policies"
 	"ostiary/tool"
 )
@@ -43,7 +42,7 @@ func (s *snapshot) readsOf(name string) []string {
 			continue
 		}
 		for _, i := range p.reads {
-			out = append(out, strings.Join(s.fields[i].path, "."))
+			out = append(out, strings.Join(s.fields[i].Path, "."))
 		}
 	}
 	slices.Sort(out)
@@ -86,7 +85,7 @@ func TestWhatAPackageReadsIsFoundHoweverItIsWritten(t *testing.T) {
 				return
 			}
 			if c.want == nil {
-				if len(got) != len(inputFields())+1 {
+				if len(got) != len(document.Fields())+1 {
 					t.Errorf("got %q, want everything", got)
 				}
 				return
@@ -101,16 +100,16 @@ func TestWhatAPackageReadsIsFoundHoweverItIsWritten(t *testing.T) {
 func TestEveryMemberOfTheInputHasAField(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := inputs().Draw(t, "input")
-		s := &snapshot{fields: append(inputFields(), argsField())}
+		s := &snapshot{fields: append(document.Fields(), document.Args())}
 		all := make([]int, len(s.fields))
 		for i := range all {
 			all[i] = i
 		}
-		got, err := s.project(&in, all)
+		got, err := document.Project(&in, s.fields, all)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := toValue(&in)
+		want, err := document.Whole(&in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,52 +189,5 @@ func inputs() *rapid.Generator[decision.Input] {
 			in.Provenance.Args = append(in.Provenance.Args, decision.ArgOrigin{Pointer: "/" + string(rune('a'+i)), Role: word("role", "url", "text"), Origin: decision.Origin(origin), Source: word("source", "", "inv")})
 		}
 		return in
-	})
-}
-
-// FuzzBelow holds the search in raw arguments against a decoder that takes them apart.
-func FuzzBelow(f *testing.F) {
-	f.Add(`{"a":{"b":1}}`, "a", "b")
-	f.Add(`{"a":[{"b":1}],"":{"":null}}`, "", "")
-	f.Add(`{"\u0061":{"b":"\u00e9"}}`, "a", "b")
-	f.Fuzz(func(t *testing.T, doc, first, second string) {
-		if _, err := strictjson.Canonical([]byte(doc)); err != nil {
-			return
-		}
-		var at any
-		dec := json.NewDecoder(strings.NewReader(doc))
-		dec.UseNumber()
-		if err := dec.Decode(&at); err != nil {
-			return
-		}
-		found := true
-		for _, name := range []string{first, second} {
-			object, ok := at.(map[string]any)
-			if at, found = object[name]; !ok || !found {
-				found = false
-				break
-			}
-		}
-		got, ok := below([]byte(doc), []string{first, second})
-		if ok != found {
-			t.Fatalf("found %v, want %v", ok, found)
-		}
-		if !found {
-			return
-		}
-		want, err := json.Marshal(at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var a, b any
-		if err := json.Unmarshal(got, &a); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(want, &b); err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(a, b) {
-			t.Errorf("got %s, want %s", got, want)
-		}
 	})
 }

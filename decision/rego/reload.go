@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"ostiary"
+	"ostiary/internal/dirwatch"
 )
 
 // kept is how many snapshots before the one in force can be gone back to.
@@ -102,4 +103,13 @@ func (e *Engine) Rollback() error {
 	}
 	e.earlier = rest
 	return nil
+}
+
+// Watch reloads when something in the operator's directory changes, until ctx ends; told hears of every reload. Without a directory there
+// is nothing to watch. It returns once it watches.
+func (e *Engine) Watch(ctx context.Context, told func(error)) error {
+	if e.cfg.OperatorDir == "" {
+		return nil
+	}
+	return dirwatch.Watch(ctx, e.cfg.OperatorDir, func() { told(e.Reload(ctx)) })
 }

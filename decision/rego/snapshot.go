@@ -3,7 +3,6 @@ package rego
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 
 	"ostiary/decision"
+	"ostiary/decision/rego/document"
 )
 
 const entrypoint = "data.ostiary.main.decision"
@@ -22,7 +22,7 @@ type snapshot struct {
 	revision string
 	whole    opa.PreparedEvalQuery // the entrypoint
 	packs    []pack
-	fields   []field
+	fields   []document.Field
 	memo     *memo
 }
 
@@ -98,9 +98,9 @@ func (p pack) speaks(in *decision.Input) bool { return p.tenant == "" || p.tenan
 
 // evaluateWhole asks the entrypoint with the whole input.
 func (s *snapshot) evaluateWhole(ctx context.Context, in *decision.Input) (decision.Outcome, error) {
-	value, err := toValue(in)
+	value, err := document.Whole(in)
 	if err != nil {
-		return s.denied(), err
+		return s.denied(), unreadable(err)
 	}
 	results, err := s.whole.Eval(ctx, opa.EvalParsedInput(value))
 	if err != nil {
@@ -119,9 +119,9 @@ func (s *snapshot) evaluateWhole(ctx context.Context, in *decision.Input) (decis
 
 // evaluate asks one package, with nothing but what it can read: so its answer is a function of that by construction.
 func (s *snapshot) evaluate(ctx context.Context, p *pack, in *decision.Input) ([]decision.Verdict, error) {
-	value, err := s.project(in, p.reads)
+	value, err := document.Project(in, s.fields, p.reads)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(err)
 	}
 	results, err := p.query.Eval(ctx, opa.EvalParsedInput(value))
 	if err != nil {
@@ -135,35 +135,6 @@ func (s *snapshot) evaluate(ctx context.Context, p *pack, in *decision.Input) ([
 		verdicts[i].Policy = p.name
 	}
 	return verdicts, err
-}
-
-// project builds the input document that holds the given fields alone.
-func (s *snapshot) project(in *decision.Input, reads []int) (ast.Value, error) {
-	doc := ast.NewObject()
-	for _, i := range reads {
-		f := &s.fields[i]
-		value, err := f.term(in)
-		if err != nil {
-			return nil, fmt.Errorf("input document: %w", err)
-		}
-		if value != nil {
-			insert(doc, f.keys, value)
-		}
-	}
-	return doc, nil
-}
-
-// insert puts a value at a place of a document. No place is above another's.
-func insert(doc ast.Object, place []*ast.Term, value *ast.Term) {
-	for _, key := range place[:len(place)-1] {
-		below := doc.Get(key)
-		if below == nil {
-			below = ast.NewTerm(ast.NewObject())
-			doc.Insert(key, below)
-		}
-		doc = below.Value.(ast.Object) //nolint:forcetypeassert // nothing else was put here
-	}
-	doc.Insert(place[len(place)-1], value)
 }
 
 func (s *snapshot) denied() decision.Outcome {

@@ -70,6 +70,10 @@ func malformed(err error) error {
 	return ostiary.Wrap(ostiary.KindPolicyError, err, "a policy answered with a malformed verdict")
 }
 
+func unreadable(err error) error {
+	return ostiary.Wrap(ostiary.KindPolicyError, err, "the input of the policies cannot be built")
+}
+
 func undefined() error {
 	return ostiary.Errorf(ostiary.KindPolicyUndefined, "the policies gave no answer")
 }

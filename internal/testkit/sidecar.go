@@ -72,7 +72,7 @@ const patient = "OSTIARY_POLICIES__TIMEOUT=10s"
 // Start runs sidecar serve on data with free ports until the test ends. Extra arguments go behind ours.
 func Start(t testing.TB, data string, args ...string) *Sidecar {
 	t.Helper()
-	s := &Sidecar{Data: data, binary: Binary(t), stderr: &lockedBuffer{}}
+	s := &Sidecar{Data: data, binary: Binary(t), stderr: newLockedBuffer()}
 	all := append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0", "--print-json"}, args...)
 	s.cmd = exec.Command(s.binary, all...)
 	s.cmd.Env, s.cmd.Stderr = append(os.Environ(), patient), s.stderr
@@ -112,6 +112,27 @@ func (s *Sidecar) Stop(t testing.TB) int {
 
 // Stderr returns what the sidecar has logged so far.
 func (s *Sidecar) Stderr() string { return s.stderr.String() }
+
+// AwaitLog waits until the sidecar has logged a text that no earlier call has waited for.
+func (s *Sidecar) AwaitLog(t testing.TB, text string) {
+	t.Helper()
+	timeout := time.AfterFunc(time.Minute, func() { s.stderr.wake.Broadcast() })
+	defer timeout.Stop()
+	deadline := time.Now().Add(time.Minute)
+	b := s.stderr
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for {
+		if at := bytes.Index(b.buf.Bytes()[b.awaited:], []byte(text)); at >= 0 {
+			b.awaited += at + len(text)
+			return
+		}
+		if !time.Now().Before(deadline) {
+			t.Fatalf("the sidecar never logged %q\n%s", text, b.buf.String())
+		}
+		b.wake.Wait()
+	}
+}
 
 // Run runs another subcommand of the same binary and returns its standard output.
 func (s *Sidecar) Run(t testing.TB, args ...string) string {
@@ -216,14 +237,24 @@ func (s *Sidecar) Rule(t testing.TB, token, id string, more Doc) Doc {
 	return answer
 }
 
+// lockedBuffer keeps what is written; wake is told of every write.
 type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+	mu      sync.Mutex
+	wake    *sync.Cond
+	buf     bytes.Buffer
+	awaited int // up to where AwaitLog has come
+}
+
+func newLockedBuffer() *lockedBuffer {
+	b := &lockedBuffer{}
+	b.wake = sync.NewCond(&b.mu)
+	return b
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	defer b.wake.Broadcast()
 	return b.buf.Write(p)
 }
 

@@ -1,4 +1,4 @@
-package rego
+package document
 
 import (
 	"bytes"
@@ -13,15 +13,15 @@ import (
 	"ostiary/tool"
 )
 
-// field is a part of the input document that is read as one.
-type field struct {
-	path []string
-	keys []*ast.Term // path, as terms
-	// text appends what identifies the value: of two inputs with equal texts the values are equal. It begins with a byte that says whether
+// Field is a part of the input document that is read as one. No field of a document stands above another.
+type Field struct {
+	Path []string
+	keys []*ast.Term // Path, as terms
+	// Text appends what identifies the value: of two inputs with equal texts the values are equal. It begins with a byte that says whether
 	// there is a value, and says itself where it ends.
-	text func(b []byte, in *decision.Input) []byte
-	// term is the value as policies see it; nil when it is absent.
-	term func(in *decision.Input) (*ast.Term, error)
+	Text func(b []byte, in *decision.Input) []byte
+	// Term is the value as policies see it; nil when it is absent.
+	Term func(in *decision.Input) (*ast.Term, error)
 }
 
 const (
@@ -29,8 +29,8 @@ const (
 	present = 1
 )
 
-func newField(text func([]byte, *decision.Input) []byte, term func(*decision.Input) (*ast.Term, error), path ...string) field {
-	f := field{path: path, text: text, term: term}
+func newField(text func([]byte, *decision.Input) []byte, term func(*decision.Input) (*ast.Term, error), path ...string) Field {
+	f := Field{Path: path, Text: text, Term: term}
 	for _, p := range path {
 		f.keys = append(f.keys, ast.StringTerm(p))
 	}
@@ -50,22 +50,22 @@ func appendBool(b []byte, v bool) []byte {
 
 func appendInt(b []byte, n int) []byte { return binary.AppendVarint(append(b, present), int64(n)) }
 
-func textField[S ~string](get func(*decision.Input) S, path ...string) field {
+func textField[S ~string](get func(*decision.Input) S, path ...string) Field {
 	return newField(func(b []byte, in *decision.Input) []byte { return appendString(b, string(get(in))) },
 		func(in *decision.Input) (*ast.Term, error) { return ast.StringTerm(string(get(in))), nil }, path...)
 }
 
-func flagField(get func(*decision.Input) bool, path ...string) field {
+func flagField(get func(*decision.Input) bool, path ...string) Field {
 	return newField(func(b []byte, in *decision.Input) []byte { return appendBool(b, get(in)) },
 		func(in *decision.Input) (*ast.Term, error) { return ast.BooleanTerm(get(in)), nil }, path...)
 }
 
-func countField(get func(*decision.Input) int, path ...string) field {
+func countField(get func(*decision.Input) int, path ...string) Field {
 	return newField(func(b []byte, in *decision.Input) []byte { return appendInt(b, get(in)) },
 		func(in *decision.Input) (*ast.Term, error) { return ast.IntNumberTerm(get(in)), nil }, path...)
 }
 
-func listField[S ~string](get func(*decision.Input) []S, path ...string) field {
+func listField[S ~string](get func(*decision.Input) []S, path ...string) Field {
 	text := func(b []byte, in *decision.Input) []byte {
 		list := get(in)
 		b = appendInt(b, len(list))
@@ -86,15 +86,15 @@ func listTerm[S ~string](list []S) *ast.Term {
 }
 
 // where makes a field absent in inputs for which there says so.
-func where(there func(*decision.Input) bool, f field) field {
-	text, term := f.text, f.term
-	f.text = func(b []byte, in *decision.Input) []byte {
+func where(there func(*decision.Input) bool, f Field) Field {
+	text, term := f.Text, f.Term
+	f.Text = func(b []byte, in *decision.Input) []byte {
 		if !there(in) {
 			return append(b, absent)
 		}
 		return text(b, in)
 	}
-	f.term = func(in *decision.Input) (*ast.Term, error) {
+	f.Term = func(in *decision.Input) (*ast.Term, error) {
 		if !there(in) {
 			return nil, nil
 		}
@@ -104,7 +104,7 @@ func where(there func(*decision.Input) bool, f field) field {
 }
 
 // confidence is told by its bits, so that no two numbers have one text.
-func confidenceField() field {
+func confidenceField() Field {
 	return newField(func(b []byte, in *decision.Input) []byte {
 		if in.Caller.Confidence == nil {
 			return append(b, absent)
@@ -118,7 +118,7 @@ func confidenceField() field {
 	}, "caller", "confidence")
 }
 
-func findingsField() field {
+func findingsField() Field {
 	text := func(b []byte, in *decision.Input) []byte {
 		b = appendInt(b, len(in.Result.Findings))
 		for _, family := range sortedKeys(in.Result.Findings) {
@@ -144,7 +144,7 @@ func sortedKeys(m map[string]int) []string {
 	return keys
 }
 
-func provenanceField() field {
+func provenanceField() Field {
 	text := func(b []byte, in *decision.Input) []byte {
 		b = appendInt(b, len(in.Provenance.Args))
 		for _, a := range in.Provenance.Args {
@@ -167,9 +167,9 @@ func provenanceField() field {
 	}, "provenance", "args")
 }
 
-// argsField is the value at a place below args; with no path it is all of args. The arguments must be strict JSON (internal/strictjson), in
+// Args is the value at a place below args; with no path it is all of args. The arguments must be strict JSON (internal/strictjson), in
 // which no name occurs twice.
-func argsField(path ...string) field {
+func Args(path ...string) Field {
 	return newField(func(b []byte, in *decision.Input) []byte {
 		value, ok := below(in.Args, path)
 		if !ok {
@@ -224,11 +224,11 @@ func enter(dec *jsontext.Decoder, name string) bool {
 	return false
 }
 
-// inputFields are all parts of the input document but those below args.
-func inputFields() []field {
+// Fields are all parts of the input document but those below args.
+func Fields() []Field {
 	evidence := func(in *decision.Input) bool { return in.Evidence != nil }
 	result := func(in *decision.Input) bool { return in.Result != nil }
-	return []field{
+	return []Field{
 		textField(func(in *decision.Input) decision.Phase { return in.Phase }, "phase"),
 		textField(func(in *decision.Input) string { return in.Tool.Namespace }, "tool", "namespace"),
 		textField(func(in *decision.Input) string { return in.Tool.Name }, "tool", "name"),

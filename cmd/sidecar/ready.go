@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"ostiary"
+	"ostiary/audit"
+	"ostiary/decision/rego"
+	"ostiary/enforce/httpapi"
+)
+
+// ready checks what a decision needs.
+func (a *app) ready(ctx context.Context) []httpapi.Check {
+	checks := []httpapi.Check{policyCheck(a.policies.Status()), {Name: "audit log", Status: "ok"}, {Name: "state file", Status: "ok"}}
+	if err := a.log.Check(); err != nil {
+		checks[1] = httpapi.Check{Name: "audit log", Status: "failed", Detail: err.Error(), Fix: "free space in the data directory and restart the sidecar"}
+	}
+	if err := a.db.Read().PingContext(ctx); err != nil {
+		checks[2] = httpapi.Check{Name: "state file", Status: "failed", Detail: err.Error(), Fix: "look at the disk of the data directory and restart the sidecar"}
+	}
+	return checks
+}
+
+// policyCheck tells of policies that stand, but not as somebody meant them to.
+func policyCheck(s rego.Status) httpapi.Check {
+	check := httpapi.Check{Name: "policies", Status: "ok", Detail: "revision " + s.Revision}
+	switch {
+	case s.Refused != nil:
+		said := ostiary.Public(s.Refused)
+		check.Status, check.Detail, check.Fix = "degraded", "the last change was refused, what was there stays in force: "+said.Msg, said.Fix
+	case s.MemoOff:
+		check.Status, check.Detail = "degraded", "remembered decisions differed from evaluated ones, so every call is evaluated anew"
+		check.Fix = "report this with your policies; decisions are right, but slower"
+	}
+	return check
+}
+
+// recordPolicies has it on record which policies are about to be in force. At the start there is no log yet; then sidecar_started tells.
+func (a *app) recordPolicies(revision string) error {
+	if a.log == nil {
+		return nil
+	}
+	return a.log.AppendDurable(audit.Event{Class: audit.PolicyActivated, Revision: revision})
+}
+
+// watchPolicies takes changes of the operator's directory in until ctx ends.
+func (a *app) watchPolicies(ctx context.Context, log *slog.Logger) error {
+	return a.policies.Watch(ctx, func(err error) {
+		if err != nil {
+			said := ostiary.Public(err)
+			log.Error("the changed policies are refused; what was there stays in force", "kind", said.Kind, "detail", said.Msg, "fix", said.Fix)
+			return
+		}
+		log.Info("policies are in force", "revision", a.policies.Revision())
+	})
+}

@@ -1,0 +1,2 @@
+// Package dirwatch tells when something below a directory has changed.
+package dirwatch
