@@ -51,7 +51,7 @@ func (r *remembered) weight() uint32 {
 	for _, v := range append(r.outcome.Verdicts[:len(r.outcome.Verdicts):len(r.outcome.Verdicts)], r.verdicts...) {
 		n += verdict + len(v.Reason) + len(v.BlockedPath)
 	}
-	return uint32(n) //nolint:gosec // a text is at most as long as a request
+	return uint32(n) // a text is at most as long as a request
 }
 
 func (m *memo) get(text []byte) (*remembered, bool) {

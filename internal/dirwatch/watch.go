@@ -54,7 +54,7 @@ func follow(ctx context.Context, w *fsnotify.Watcher, changed func()) {
 				_ = addTree(w, event.Name) // it may be a file, or gone again
 			}
 			settled.Reset(quiet)
-		case <-w.Errors: // events were lost, so anything may have changed
+		case <-w.Errors: //nolint:errcheck // events were lost, so anything may have changed
 			settled.Reset(quiet)
 		case <-settled.C:
 			changed()
