@@ -2,7 +2,11 @@ package policies
 
 import "embed"
 
-// FS holds the shipped packs: the entrypoint (main), baseline, the data documents and the schema of the input document.
+// FS holds the shipped packs: the entrypoint (main), baseline, the data documents and the schemas. Tests are not among them: they hold the
+// shipped settings to what they say, and an operator's settings may differ.
 //
-//go:embed main baseline data schema
+//go:embed main/main.rego
+//go:embed baseline/confidence.rego baseline/paths.rego baseline/provenance.rego baseline/result.rego
+//go:embed baseline/session.rego baseline/sinks.rego baseline/tools.rego
+//go:embed data schema
 var FS embed.FS

@@ -5,6 +5,10 @@ package policies.baseline.confidence
 
 import rego.v2
 
+# METADATA
+# title: The caller is uncertain
+# description: The caller's own verdict is one of baseline.uncertain_verdicts.
+# labels: {owasp: ASI09, severity: medium}
 verdicts contains {
 	"id": "confidence.uncertain",
 	"behavior": "ask",
@@ -15,6 +19,10 @@ verdicts contains {
 	input.caller.verdict in data.ostiary.baseline.uncertain_verdicts
 }
 
+# METADATA
+# title: Low confidence
+# description: The reported confidence is below baseline.threshold_low; an absent one is not low.
+# labels: {owasp: ASI09, severity: medium}
 verdicts contains {
 	"id": "confidence.low",
 	"behavior": "ask",
@@ -25,6 +33,10 @@ verdicts contains {
 	input.caller.confidence < data.ostiary.baseline.threshold_low
 }
 
+# METADATA
+# title: A promised confidence is missing
+# description: The caller is known to report its confidence, and did not for this call.
+# labels: {owasp: ASI09, severity: medium}
 verdicts contains {
 	"id": "confidence.not_reported",
 	"behavior": "ask",
@@ -36,6 +48,10 @@ verdicts contains {
 	not input.caller.confidence
 }
 
+# METADATA
+# title: Evidence is missing
+# description: The evidence is degraded, empty or in error, or a warning of baseline.evidence_warnings came with it.
+# labels: {owasp: ASI09, severity: medium}
 verdicts contains {
 	"id": "confidence.evidence_missing",
 	"behavior": "ask",

@@ -5,6 +5,10 @@ package policies.baseline.paths
 
 import rego.v2
 
+# METADATA
+# title: The sidecar's own files
+# description: The call names a path at or below one of baseline.own_paths (keys, state, policies, declarations).
+# labels: {owasp: [ASI03, ASI10], severity: high}
 verdicts contains {
 	"id": "paths.own_state",
 	"behavior": "deny",
@@ -18,6 +22,10 @@ verdicts contains {
 	path_within(path, own)
 }
 
+# METADATA
+# title: Settings of supervision
+# description: A tool that does more than read names a file that puts an agent under supervision (baseline.hook_settings).
+# labels: {owasp: ASI10, severity: high}
 verdicts contains {
 	"id": "paths.hook_settings",
 	"behavior": "deny",

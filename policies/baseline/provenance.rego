@@ -5,6 +5,10 @@ package policies.baseline.provenance
 
 import rego.v2
 
+# METADATA
+# title: An untrusted value in an effect
+# description: A tool that does more than read, or is a sink, gets a value that came from an untrusted result.
+# labels: {owasp: [ASI01, ASI02], severity: high}
 verdicts contains {
 	"id": "provenance.untrusted_argument",
 	"behavior": "ask",
@@ -17,6 +21,10 @@ verdicts contains {
 	arg.origin == "untrusted"
 }
 
+# METADATA
+# title: A sink in a tainted session
+# description: The session has read untrusted content, the tool is a sink, and not every value is the user's; behind a hook only after a suspected injection.
+# labels: {owasp: [ASI01, ASI02], severity: high}
 verdicts contains {
 	"id": "provenance.tainted_sink",
 	"behavior": "ask",
@@ -30,6 +38,10 @@ verdicts contains {
 	not user_asked
 }
 
+# METADATA
+# title: An address from an injection
+# description: After a suspected injection an open-world tool gets an address that came from an untrusted result.
+# labels: {owasp: [ASI01, ASI02], severity: high}
 verdicts contains {
 	"id": "provenance.tainted_reach",
 	"behavior": "ask",
@@ -44,6 +56,10 @@ verdicts contains {
 	arg.origin == "untrusted"
 }
 
+# METADATA
+# title: Origins were lost
+# description: The session was tainted before an unclean stop, so where its values came from is not known, and the tool is a sink.
+# labels: {owasp: ASI01, severity: high}
 verdicts contains {
 	"id": "provenance.unknown",
 	"behavior": "ask",
@@ -59,12 +75,12 @@ effect if not input.tool.annotations.read_only
 
 effect if sink
 
-sink if input.tool.annotations.sensitive_sink
+sink if not input.tool.annotations.sensitive_sink == false
 
-sink if input.tool.annotations.destructive
+sink if not input.tool.annotations.destructive == false
 
 # Behind a hook nearly every call is a shell command, so taint alone would ask at each of them.
-closely_judged if input.caller.profile != "hook"
+closely_judged if not input.caller.profile == "hook"
 
 closely_judged if "injection_suspected" in input.session.labels
 

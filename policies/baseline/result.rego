@@ -5,6 +5,10 @@ package policies.baseline.result
 
 import rego.v2
 
+# METADATA
+# title: Much personal data in a result
+# description: A result held at least baseline.much_pii pieces of personal data.
+# labels: {owasp: ASI02, severity: medium}
 verdicts contains {
 	"id": "result.much_pii",
 	"behavior": "ask",

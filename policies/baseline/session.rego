@@ -5,6 +5,10 @@ package policies.baseline.session
 
 import rego.v2
 
+# METADATA
+# title: Errors in a row
+# description: The last baseline.error_streak calls of the session failed, and the tool does more than read.
+# labels: {owasp: ASI08, severity: medium}
 verdicts contains {
 	"id": "session.error_streak",
 	"behavior": "ask",
@@ -16,6 +20,10 @@ verdicts contains {
 	not input.tool.annotations.read_only
 }
 
+# METADATA
+# title: Too many iterations
+# description: The session is past its maximum of iterations.
+# labels: {owasp: [ASI08, ASI10], severity: medium}
 verdicts contains {
 	"id": "session.iterations",
 	"behavior": "ask",
@@ -26,6 +34,10 @@ verdicts contains {
 	input.session.iteration_over
 }
 
+# METADATA
+# title: The budget is used up
+# description: The session is past its budget of calls.
+# labels: {owasp: [ASI08, ASI10], severity: medium}
 verdicts contains {
 	"id": "session.budget",
 	"behavior": "ask",

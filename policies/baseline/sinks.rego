@@ -7,6 +7,10 @@ package policies.baseline.sinks
 
 import rego.v2
 
+# METADATA
+# title: A destructive tool
+# description: A declared tool can destroy or overwrite (posture strict, not behind a hook).
+# labels: {owasp: ASI02, severity: high}
 verdicts contains {
 	"id": "sinks.destructive",
 	"behavior": "ask",
@@ -15,10 +19,14 @@ verdicts contains {
 } if {
 	input.phase == "call"
 	declared
-	input.tool.annotations.destructive
+	not input.tool.annotations.destructive == false
 	judged_always
 }
 
+# METADATA
+# title: A sensitive sink
+# description: A declared tool can carry data or money away (posture strict, not behind a hook).
+# labels: {owasp: ASI02, severity: high}
 verdicts contains {
 	"id": "sinks.sensitive",
 	"behavior": "ask",
@@ -27,10 +35,14 @@ verdicts contains {
 } if {
 	input.phase == "call"
 	declared
-	input.tool.annotations.sensitive_sink
+	not input.tool.annotations.sensitive_sink == false
 	judged_always
 }
 
+# METADATA
+# title: What the user asked for
+# description: Posture balanced, not behind a hook, a vouched-for declaration, and every argument value stands in the user's own words or was endorsed.
+# labels: {owasp: ASI02, severity: info}
 verdicts contains {
 	"id": "sinks.user_asked",
 	"behavior": "allow",
@@ -49,9 +61,9 @@ verdicts contains {
 }
 
 # Undeclared tools have a rule of their own, which says so.
-declared if input.tool.annotations_source != "none"
+declared if input.tool.annotations_source in {"operator", "shipped", "server"}
 
 judged_always if {
 	data.ostiary.baseline.sink_mode == "always"
-	input.caller.profile != "hook"
+	not input.caller.profile == "hook"
 }

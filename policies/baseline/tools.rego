@@ -7,6 +7,11 @@ package policies.baseline.tools
 import rego.v2
 
 # A hook's host has its own prompt, so there silence supervises as well as an allow would.
+
+# METADATA
+# title: A declared read
+# description: An operator or we declared that the tool only reads, destroys nothing and is no sink (not behind a hook).
+# labels: {owasp: ASI02, severity: info}
 verdicts contains {
 	"id": "tools.read_only",
 	"behavior": "allow",
@@ -21,6 +26,10 @@ verdicts contains {
 	input.caller.profile != "hook"
 }
 
+# METADATA
+# title: An undeclared tool
+# description: Nobody declared the tool, so it is taken to be the most dangerous (not behind a hook).
+# labels: {owasp: [ASI02, ASI04], severity: medium}
 verdicts contains {
 	"id": "tools.undeclared",
 	"behavior": "ask",
@@ -28,6 +37,6 @@ verdicts contains {
 	"severity": "medium",
 } if {
 	input.phase == "call"
-	input.tool.annotations_source == "none"
-	input.caller.profile != "hook"
+	not input.tool.annotations_source in {"operator", "shipped", "server"}
+	not input.caller.profile == "hook"
 }
