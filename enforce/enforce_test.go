@@ -183,6 +183,9 @@ var (
 	cleaner  = sync.OnceValues(func() (*sanitize.Cleaner, error) {
 		return shipped.New(sanitize.Config{Now: time.Now, Deadline: time.Minute})
 	})
+	masker = sync.OnceValues(func() (*sanitize.Cleaner, error) {
+		return shipped.NewMasker(sanitize.Config{Now: time.Now, Deadline: time.Minute})
+	})
 )
 
 // open builds a house with the strict posture; change may exchange a part before it stands.
@@ -218,6 +221,9 @@ func open(t testing.TB, change func(*house, *queue.DeskConfig)) *house {
 	desk := queue.DeskConfig{Store: localqueue.New(h.db), Record: h.journal.AppendDurable, Now: h.clock}
 	h.cfg = enforce.Config{Registry: h.tools, Decider: h.policy, Journal: h.journal, Now: h.clock, MACKey: bytes.Repeat([]byte{7}, 32), Server: "here"}
 	if h.cfg.Cleaner, err = cleaner(); err != nil {
+		t.Fatal(err)
+	}
+	if h.cfg.Masker, err = masker(); err != nil {
 		t.Fatal(err)
 	}
 	h.cfg.Sessions = h.book(t, "1")

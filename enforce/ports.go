@@ -54,7 +54,8 @@ type Config struct {
 	Desk     *queue.Desk
 	Permits  *permit.Authority
 	Journal  Journal
-	Cleaner  *sanitize.Cleaner
+	Cleaner  *sanitize.Cleaner // of results
+	Masker   *sanitize.Cleaner // of what is logged and shown: secrets and personal data alone
 	Now      func() time.Time
 	// MACKey keys the digests of arguments in the log, since short arguments could be guessed. At least 32 bytes.
 	MACKey []byte
@@ -76,7 +77,7 @@ func New(cfg Config) (*Enforcer, error) {
 	var errs []error
 	for name, missing := range map[string]bool{
 		"Registry": cfg.Registry == nil, "Decider": cfg.Decider == nil, "Sessions": cfg.Sessions == nil, "Desk": cfg.Desk == nil,
-		"Permits": cfg.Permits == nil, "Journal": cfg.Journal == nil, "Cleaner": cfg.Cleaner == nil, "Now": cfg.Now == nil,
+		"Permits": cfg.Permits == nil, "Journal": cfg.Journal == nil, "Cleaner": cfg.Cleaner == nil, "Masker": cfg.Masker == nil, "Now": cfg.Now == nil,
 	} {
 		if missing {
 			errs = append(errs, errors.New(name+" is required"))

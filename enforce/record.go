@@ -68,7 +68,7 @@ func (e *Enforcer) loggable(input jsontext.Value) jsontext.Value {
 	if len(input) > maxLoggedArgs {
 		return nil
 	}
-	out, err := e.cfg.Cleaner.JSON(context.Background(), sanitize.NewScope(), input, sanitize.Options{})
+	out, err := e.cfg.Masker.JSON(context.Background(), sanitize.NewScope(), input, sanitize.Options{})
 	if err != nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (e *Enforcer) loggable(input jsontext.Value) jsontext.Value {
 // checkIDs refuses identifiers that look like a credential: they are logged as they are, since the log is found by them.
 func (e *Enforcer) checkIDs(req wire.DecisionRequest) error {
 	ids := strings.Join([]string{req.SessionID, req.ParentSessionID, req.RequestID, req.InvocationID, req.Tool.String()}, "\n")
-	out, err := e.cfg.Cleaner.Text(context.Background(), sanitize.NewScope(), ids, sanitize.Options{})
+	out, err := e.cfg.Masker.Text(context.Background(), sanitize.NewScope(), ids, sanitize.Options{})
 	if err != nil {
 		return ostiary.Wrap(ostiary.KindInvalidField, err, "the identifiers of the request cannot be checked")
 	}
@@ -92,7 +92,7 @@ func (e *Enforcer) checkIDs(req wire.DecisionRequest) error {
 func (e *Enforcer) masked(leaf strictjson.Leaf) string { return e.maskedText(leaf.Text) }
 
 func (e *Enforcer) maskedText(text string) string {
-	out, err := e.cfg.Cleaner.Text(context.Background(), sanitize.NewScope(), text, sanitize.Options{})
+	out, err := e.cfg.Masker.Text(context.Background(), sanitize.NewScope(), text, sanitize.Options{})
 	if err != nil {
 		return "[not shown]"
 	}

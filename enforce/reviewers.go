@@ -78,7 +78,7 @@ func (r Reviewers) settleEdit(ctx context.Context, who agent.Identity, id string
 	if d.Behavior == decision.Deny {
 		return queue.Settled{}, ostiary.Errorf(ostiary.KindEditDenied, "policy denies the edited call: %s", d.Reason)
 	}
-	if _, err := clean.Secrets(ctx, r.e.cfg.Cleaner, edited); err != nil {
+	if _, err := clean.Secrets(ctx, r.e.cfg.Masker, edited); err != nil {
 		return queue.Settled{}, err
 	}
 	args, err := view.Arguments(edited, func(string) (role, origin string) { return "", "" })
@@ -89,7 +89,7 @@ func (r Reviewers) settleEdit(ctx context.Context, who agent.Identity, id string
 }
 
 func (r Reviewers) cleanText(ctx context.Context, text string) (string, error) {
-	out, err := r.e.cfg.Cleaner.Text(ctx, sanitize.NewScope(), text, sanitize.Options{})
+	out, err := r.e.cfg.Masker.Text(ctx, sanitize.NewScope(), text, sanitize.Options{})
 	if err != nil {
 		return "", ostiary.Wrap(ostiary.KindSanitizer, err, "the response could not be cleaned, so it was not sent")
 	}

@@ -58,6 +58,6 @@ func (e *Enforcer) render(item queue.Item, input []byte) ([]view.Argument, error
 }
 
 func (e *Enforcer) mask(ctx context.Context, args []view.Argument, input []byte) ([]view.Argument, error) {
-	secrets, err := clean.Secrets(ctx, e.cfg.Cleaner, input)
+	secrets, err := clean.Secrets(ctx, e.cfg.Masker, input)
 	return view.Mask(args, secrets), err
 }

@@ -86,7 +86,7 @@ func openHouse(t *testing.T) *house {
 	clean, err := shipped.New(sanitize.Config{Now: time.Now, Deadline: time.Minute})
 	must(err)
 	h.enforcer, err = enforce.New(enforce.Config{Registry: tools, Decider: policy, Sessions: sessions, Desk: desk, Permits: permits, Journal: h.audit,
-		Cleaner: clean, Now: h.now, MACKey: bytes.Repeat([]byte{7}, 32), Server: "here"})
+		Cleaner: clean, Masker: clean, Now: h.now, MACKey: bytes.Repeat([]byte{7}, 32), Server: "here"})
 	must(err)
 	h.serve(t, realDesk{h.enforcer.Reviewers()})
 	return h

@@ -139,8 +139,12 @@ func (a *app) enforcer() (*enforce.Enforcer, *registry.Registry, *permit.Authori
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	masker, err := shipped.NewMasker(sanitize.Config{Now: time.Now})
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	e, err := enforce.New(enforce.Config{
-		Registry: tools, Decider: a.policies, Sessions: sessions, Desk: a.desk, Permits: permits, Journal: a.log, Cleaner: cleaner,
+		Registry: tools, Decider: a.policies, Sessions: sessions, Desk: a.desk, Permits: permits, Journal: a.log, Cleaner: cleaner, Masker: masker,
 		Now: now, MACKey: mac, Server: server, Location: time.Local,
 	})
 	return e, tools, permits, err

@@ -120,7 +120,7 @@ func serveWith(t testing.TB, decide func(real *enforce.Enforcer) decideFunc) *se
 	clean, err := cleaner()
 	must(err)
 	s.enforcer, err = enforce.New(enforce.Config{Registry: tools, Decider: policy, Sessions: sessions, Desk: desk, Permits: permits, Journal: log,
-		Cleaner: clean, Now: time.Now, MACKey: bytes.Repeat([]byte{7}, 32), Server: "here"})
+		Cleaner: clean, Masker: clean, Now: time.Now, MACKey: bytes.Repeat([]byte{7}, 32), Server: "here"})
 	must(err)
 	s.issuer, err = credential.New(key, time.Now)
 	must(err)
