@@ -1,10 +1,13 @@
 package rego_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
+	"ostiary"
 	"ostiary/decision"
 	"ostiary/decision/rego"
 	"ostiary/policies"
@@ -42,6 +45,30 @@ func TestABenchAnswersAsTheEngineDoes(t *testing.T) {
 		whole, err := b.Decide(t.Context(), in)
 		if got, spoke := decision.Combine(verdicts); err != nil || got != whole.Behavior || spoke != whole.Spoke {
 			t.Errorf("%s: the packages say %s, together %s, %v", args, got, whole.Behavior, err)
+		}
+	}
+}
+
+// A relative --policies can give an operator's file any name, and must not put it in the place of ours.
+func TestAnOperatorsFileReplacesNoneOfOurs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, dir := range []string{"policies", rego.Shipped} {
+		if err := os.MkdirAll(filepath.Join(dir, "baseline"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "baseline", "sinks.rego"), []byte(operatorHead), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		sink := call(func(in *decision.Input) { in.Tool.Annotations.SensitiveSink = true })
+		e, err := tryLoad(rego.Config{OperatorDir: dir})
+		if ostiary.KindOf(err) == ostiary.KindPolicyBroken {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := decide(t, e, sink); out.Behavior != decision.Ask {
+			t.Errorf("%s: %+v", dir, out)
 		}
 	}
 }

@@ -26,6 +26,9 @@ var operatorLayers = []string{"operator", tenantLayer}
 // tenantLayer begins the layers of packages that speak of one tenant alone.
 const tenantLayer = "tenant_"
 
+// Shipped begins the names of our own files. No path of an operator's file is like it, so that none can take the place of ours.
+const Shipped = "ostiary:policies"
+
 // Sources is what a snapshot is built from. Nothing changes it once it is read.
 type Sources struct {
 	Modules map[string]string // by file name as it is shown in errors
@@ -41,7 +44,7 @@ func ReadSources(cfg Config) (Sources, error) {
 		return Sources{}, errors.New("rego: Shipped is required")
 	}
 	s := Sources{Modules: map[string]string{}, Tests: map[string]string{}, Data: map[string]any{}}
-	if err := s.readModules(cfg.Shipped, "policies"); err != nil {
+	if err := s.readModules(cfg.Shipped, Shipped); err != nil {
 		return s, err
 	}
 	if cfg.OperatorDir != "" {
@@ -89,6 +92,11 @@ func (s *Sources) readOperator(dir string) error {
 		}
 		if faults := OperatorFaults(name, m); len(faults) > 0 {
 			return faults[0]
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(own.Modules)) {
+		if _, taken := s.Modules[name]; taken {
+			return brokenAt(name, 1, "the file has the name of one that we ship")
 		}
 	}
 	maps.Copy(s.Modules, own.Modules)
