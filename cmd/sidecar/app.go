@@ -24,6 +24,7 @@ import (
 	"ostiary/audit"
 	"ostiary/decision/permit"
 	"ostiary/decision/rego"
+	"ostiary/decision/rego/bundle"
 	"ostiary/enforce"
 	"ostiary/enforce/httpapi"
 	"ostiary/internal/config"
@@ -41,6 +42,7 @@ import (
 type app struct {
 	cfg      config.Config
 	policies *rego.Engine
+	bundle   *bundle.Source // nil when there is none
 	dir      *datadir.Dir
 	db       *localdb.DB
 	log      *audit.Log
@@ -59,16 +61,7 @@ func build(ctx context.Context, cfg config.Config, ls *listeners, log *slog.Logg
 			a.close(log)
 		}
 	}()
-	// Policies first: a mistake in them is the operator's to mend, and nothing needs to be touched to find it.
-	policy, err := policyConfig(cfg)
-	if err != nil {
-		return nil, err
-	}
-	policy.Record = a.recordPolicies
-	if a.policies, err = rego.Load(ctx, policy); err != nil {
-		return nil, err
-	}
-	if a.dir, err = datadir.Open(cfg.Data); err != nil {
+	if err := a.policiesAndDirectory(ctx); err != nil {
 		return nil, err
 	}
 	if err := ls.openSocket(cfg.Socket); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"ostiary/decision/rego"
 	"ostiary/internal/config"
@@ -30,8 +31,8 @@ func policyConfig(cfg config.Config) (rego.Config, error) {
 // there yet counts as well: a configuration file that an agent could make would be ours at the next start.
 func ownPaths(cfg config.Config) ([]string, error) {
 	var own []string
-	for _, path := range []string{cfg.File, cfg.Data, cfg.Socket, cfg.Policies.Dir, cfg.Tools} {
-		if path == "" {
+	for _, path := range []string{cfg.File, cfg.Data, cfg.Socket, cfg.Policies.Dir, cfg.Policies.Bundle, cfg.Policies.BundleKey, cfg.Tools} {
+		if path == "" || strings.Contains(path, "://") {
 			continue
 		}
 		given, err := filepath.Abs(path)

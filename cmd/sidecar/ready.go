@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"log/slog"
 
 	"ostiary"
-	"ostiary/audit"
 	"ostiary/decision/rego"
 	"ostiary/enforce/httpapi"
 )
@@ -34,24 +32,4 @@ func policyCheck(s rego.Status) httpapi.Check {
 		check.Fix = "report this with your policies; decisions are right, but slower"
 	}
 	return check
-}
-
-// recordPolicies has it on record which policies are about to be in force. At the start there is no log yet; then sidecar_started tells.
-func (a *app) recordPolicies(revision string) error {
-	if a.log == nil {
-		return nil
-	}
-	return a.log.AppendDurable(audit.Event{Class: audit.PolicyActivated, Revision: revision})
-}
-
-// watchPolicies takes changes of the operator's directory in until ctx ends.
-func (a *app) watchPolicies(ctx context.Context, log *slog.Logger) error {
-	return a.policies.Watch(ctx, func(err error) {
-		if err != nil {
-			said := ostiary.Public(err)
-			log.Error("the changed policies are refused; what was there stays in force", "kind", said.Kind, "detail", said.Msg, "fix", said.Fix)
-			return
-		}
-		log.Info("policies are in force", "revision", a.policies.Revision())
-	})
 }

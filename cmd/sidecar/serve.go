@@ -41,6 +41,8 @@ func serveCommand() *cobra.Command {
 	f.StringVar(&flags.Socket, "socket", "", "the agents' Unix socket (default sidecar.sock in the data directory)")
 	f.StringVar(&flags.Console, "console", "", "the reviewers' address; \"\" means none (default 127.0.0.1:7071)")
 	f.StringVar(&flags.Policies.Dir, "policies", "", "directory of Rego files added to the shipped packs")
+	f.StringVar(&flags.Policies.Bundle, "bundle", "", "signed bundle added to the shipped packs: a file or a URL")
+	f.StringVar(&flags.Policies.BundleKey, "bundle-key", "", "PEM file of the public key that the bundle's signature must fit")
 	f.StringVar(&flags.Posture, "posture", "", "strict or balanced (default strict)")
 	f.StringVar(&flags.Tools, "tools", "", "directory of tool declarations")
 	f.BoolVar(&flags.TrustedNetwork, "trusted-network", false, "allow listeners off loopback without TLS")
@@ -53,6 +55,7 @@ func overlay(cmd *cobra.Command, c *config.Config, flags config.Config) {
 	for name, set := range map[string]func(){
 		"data": func() { c.Data = flags.Data }, "listen": func() { c.Listen = flags.Listen }, "socket": func() { c.Socket = flags.Socket },
 		"console": func() { c.Console = flags.Console }, "policies": func() { c.Policies.Dir = flags.Policies.Dir },
+		"bundle": func() { c.Policies.Bundle = flags.Policies.Bundle }, "bundle-key": func() { c.Policies.BundleKey = flags.Policies.BundleKey },
 		"posture": func() { c.Posture = flags.Posture }, "tools": func() { c.Tools = flags.Tools },
 		"trusted-network": func() { c.TrustedNetwork = flags.TrustedNetwork },
 	} {

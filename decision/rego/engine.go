@@ -12,6 +12,7 @@ import (
 
 	"ostiary"
 	"ostiary/decision"
+	"ostiary/decision/rego/bundle"
 	"ostiary/decision/rego/document"
 )
 
@@ -21,7 +22,9 @@ type Config struct {
 	Shipped fs.FS
 	// OperatorDir is added to the shipped packs; empty means none.
 	OperatorDir string
-	// Settings overlay the shipped data: top key, then member.
+	// Bundle is added too; nil means none.
+	Bundle *bundle.Source
+	// Settings overlay the shipped data, and a bundle's: top key, then member.
 	Settings map[string]map[string]any
 	// Timeout bounds one evaluation, without the wait for a processor. Default 50ms.
 	Timeout time.Duration
@@ -29,6 +32,8 @@ type Config struct {
 	NoMemo bool
 	// Record is told the revision before it is put in force; its error keeps it out. Optional.
 	Record func(revision string) error
+
+	fetched *bundle.Bundle
 }
 
 // Engine evaluates the snapshot in force. It is safe for concurrent use.
@@ -40,6 +45,7 @@ type Engine struct {
 
 	mu      sync.Mutex  // of what follows, and of every change of current
 	earlier []*snapshot // the oldest first
+	left    string      // the revision that was rolled back from
 	refused error
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"ostiary"
-	"ostiary/internal/dirwatch"
 )
 
 // kept is how many snapshots before the one in force can be gone back to.
@@ -36,12 +35,14 @@ func (e *Engine) Status() Status {
 }
 
 // Reload reads the sources again and puts them in force once they compile, pass their own tests and are on record. On an error what is in
-// force stays. Calls that are under way keep the snapshot that they began with, so every decision names one revision.
+// force stays. Calls that are under way keep the snapshot that they began with, so every decision names one revision. What was rolled back
+// from is not taken again as long as the sources hold nothing else.
 func (e *Engine) Reload(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s, err := e.candidate(ctx)
-	if err == nil {
+	if err == nil && s.revision != e.left {
+		e.left = ""
 		err = e.activate(s)
 	}
 	e.refused = err
@@ -50,7 +51,14 @@ func (e *Engine) Reload(ctx context.Context) error {
 
 // candidate builds a snapshot that may be put in force.
 func (e *Engine) candidate(ctx context.Context) (*snapshot, error) {
-	src, err := ReadSources(e.cfg)
+	cfg := e.cfg
+	var err error
+	if cfg.Bundle != nil {
+		if cfg.fetched, err = cfg.Bundle.Fetch(ctx); err != nil {
+			return nil, err
+		}
+	}
+	src, err := ReadSources(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +66,7 @@ func (e *Engine) candidate(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.bundle = cfg.fetched
 	if err := e.warmUp(ctx, s); err != nil {
 		return nil, err
 	}
@@ -81,6 +90,11 @@ func (e *Engine) activate(s *snapshot) error {
 			return ostiary.Wrap(ostiary.KindAuditUnavailable, err, "the audit log cannot be written, so the policies stay as they are")
 		}
 	}
+	if s.bundle != nil {
+		if err := e.cfg.Bundle.Keep(s.bundle); err != nil {
+			return err
+		}
+	}
 	if before != nil {
 		e.earlier = append(e.earlier, before)
 		e.earlier = e.earlier[max(0, len(e.earlier)-kept):]
@@ -89,7 +103,7 @@ func (e *Engine) activate(s *snapshot) error {
 	return nil
 }
 
-// Rollback puts the snapshot before the one in force back. A later Reload takes what the sources hold by then.
+// Rollback puts the snapshot before the one in force back.
 func (e *Engine) Rollback() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -97,19 +111,10 @@ func (e *Engine) Rollback() error {
 		return ostiary.Errorf(ostiary.KindNotFound, "there is no earlier state of the policies to go back to")
 	}
 	last := len(e.earlier) - 1
-	back, rest := e.earlier[last], e.earlier[:last]
+	back, rest, left := e.earlier[last], e.earlier[:last], e.current.Load().revision
 	if err := e.activate(back); err != nil {
 		return err
 	}
-	e.earlier = rest
+	e.earlier, e.left = rest, left
 	return nil
-}
-
-// Watch reloads when something in the operator's directory changes, until ctx ends; told hears of every reload. Without a directory there
-// is nothing to watch. It returns once it watches.
-func (e *Engine) Watch(ctx context.Context, told func(error)) error {
-	if e.cfg.OperatorDir == "" {
-		return nil
-	}
-	return dirwatch.Watch(ctx, e.cfg.OperatorDir, func() { told(e.Reload(ctx)) })
 }

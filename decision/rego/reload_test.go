@@ -199,35 +199,20 @@ func TestReloadsUnderLoadLoseNoCallAndMixNoRevisions(t *testing.T) {
 	}
 }
 
-func TestAWatchedDirectoryIsReadAgainWhenItChanges(t *testing.T) {
+func TestWhatWasRolledBackFromIsNotTakenAgainByItself(t *testing.T) {
 	f := open(t, rule("ask", "one"), nil)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	reloads := make(chan error, 100)
-	if err := f.Watch(ctx, func(err error) { reloads <- err }); err != nil {
+	f.write(t, "t.rego", rule("ask", "two"))
+	if err := f.Reload(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	until := func(what string, done func(err error) bool) {
-		t.Helper()
-		for {
-			select {
-			case err := <-reloads:
-				if done(err) {
-					return
-				}
-			case <-ctx.Done():
-				t.Fatalf("%s was not noticed", what)
-			}
-		}
+	if err := f.Rollback(); err != nil {
+		t.Fatal(err)
 	}
-	f.write(t, "t.rego", rule("ask", "two"))
-	until("a file", func(err error) bool { return err == nil && f.says(t) == "two" })
-	f.write(t, "t.rego", "package broken")
-	until("a fault", func(err error) bool { return ostiary.KindOf(err) == ostiary.KindPolicyBroken && f.says(t) == "two" })
+	if err := f.Reload(context.Background()); err != nil || f.says(t) != "one" {
+		t.Errorf("%v, says %s", err, f.says(t))
+	}
 	f.write(t, "t.rego", rule("ask", "three"))
-	until("the mending", func(err error) bool { return err == nil && f.says(t) == "three" })
-	f.write(t, "below/deny.rego", strings.Replace(rule("deny", "below"), "operator.t", "operator.u", 1))
-	until("a new directory", func(err error) bool { return err == nil && f.says(t) == "below" })
-	f.write(t, "below/deny.rego", strings.Replace(rule("deny", "deeper"), "operator.t", "operator.u", 1))
-	until("a file in it", func(err error) bool { return err == nil && f.says(t) == "deeper" })
+	if err := f.Reload(context.Background()); err != nil || f.says(t) != "three" {
+		t.Errorf("%v, says %s", err, f.says(t))
+	}
 }

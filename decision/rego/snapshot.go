@@ -12,6 +12,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 
 	"ostiary/decision"
+	"ostiary/decision/rego/bundle"
 	"ostiary/decision/rego/document"
 )
 
@@ -24,6 +25,7 @@ type snapshot struct {
 	packs    []pack
 	fields   []document.Field
 	memo     *memo
+	bundle   *bundle.Bundle // the operator's that is in it; nil when there is none
 }
 
 // pack is one policy package.

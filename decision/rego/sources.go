@@ -52,11 +52,27 @@ func ReadSources(cfg Config) (Sources, error) {
 			return s, err
 		}
 	}
+	overlays := []map[string]map[string]any{cfg.Settings}
+	if b := cfg.fetched; b != nil {
+		if err := s.add(Sources{Modules: underBundle(b.Modules), Tests: underBundle(b.Tests)}); err != nil {
+			return s, err
+		}
+		overlays = []map[string]map[string]any{b.Data, cfg.Settings}
+	}
 	var err error
 	if s.Schema, err = fs.ReadFile(cfg.Shipped, "schema/input.json"); err != nil {
 		return s, fmt.Errorf("policy schema: %w", err)
 	}
-	return s, s.readData(cfg.Shipped, cfg.Settings)
+	return s, s.readData(cfg.Shipped, overlays)
+}
+
+// underBundle tells a bundle's files from those of a directory.
+func underBundle(files map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, text := range files {
+		out["bundle:"+name] = text
+	}
+	return out
 }
 
 func (s *Sources) readModules(fsys fs.FS, prefix string) error {
@@ -85,8 +101,13 @@ func (s *Sources) readOperator(dir string) error {
 	if err != nil {
 		return err
 	}
-	for name, text := range own.Modules {
-		m, err := parse(name, text)
+	return s.add(own)
+}
+
+// add takes in what an operator wrote, once it keeps to the operator's place.
+func (s *Sources) add(own Sources) error {
+	for _, name := range slices.Sorted(maps.Keys(own.Modules)) {
+		m, err := parse(name, own.Modules[name])
 		if err != nil {
 			return broken(err)
 		}
@@ -141,7 +162,8 @@ func OperatorFaults(name string, m *ast.Module) []error {
 	return faults
 }
 
-func (s *Sources) readData(shipped fs.FS, settings map[string]map[string]any) error {
+// readData reads the shipped data; of the overlays the later one wins.
+func (s *Sources) readData(shipped fs.FS, overlays []map[string]map[string]any) error {
 	entries, err := fs.ReadDir(shipped, "data")
 	if err != nil {
 		return fmt.Errorf("policy data: %w", err)
@@ -156,7 +178,9 @@ func (s *Sources) readData(shipped fs.FS, settings map[string]map[string]any) er
 		if err := json.Unmarshal(raw, &doc); err != nil {
 			return fmt.Errorf("policy data %s: %w", e.Name(), err)
 		}
-		maps.Copy(doc, settings[key])
+		for _, overlay := range overlays {
+			maps.Copy(doc, overlay[key])
+		}
 		schema, err := fs.ReadFile(shipped, "schema/"+e.Name())
 		if err != nil {
 			return fmt.Errorf("policy data %s has no schema: %w", e.Name(), err)
@@ -166,9 +190,11 @@ func (s *Sources) readData(shipped fs.FS, settings map[string]map[string]any) er
 		}
 		s.Data[key] = doc
 	}
-	for key := range settings {
-		if _, known := s.Data[key]; !known {
-			return ostiary.Errorf(ostiary.KindConfigInvalid, "policy data has no top key %q", key)
+	for _, overlay := range overlays {
+		for key := range overlay {
+			if _, known := s.Data[key]; !known {
+				return ostiary.Errorf(ostiary.KindConfigInvalid, "policy data has no top key %q", key)
+			}
 		}
 	}
 	return nil

@@ -63,6 +63,14 @@ type Policies struct {
 	Dir string `koanf:"dir"`
 	// Timeout bounds one evaluation. Defaults to 50ms.
 	Timeout time.Duration `koanf:"timeout"`
+	// Bundle is a signed bundle, added too: a file, or an http or https URL; empty means none.
+	Bundle string `koanf:"bundle"`
+	// BundleKey is the PEM file of the public key that the bundle's signature must fit.
+	BundleKey string `koanf:"bundle_key"`
+	// BundleToken is a file with the bearer token for the bundle's server; empty means none.
+	BundleToken string `koanf:"bundle_token"`
+	// Poll is how often the bundle's server is asked, at least every second. Defaults to 1m.
+	Poll time.Duration `koanf:"poll"`
 }
 
 // Caps bound the open reviews. They default to 32, 64 and 500.
@@ -186,6 +194,15 @@ func (c *Config) complete() error {
 	}
 	if c.Permit.TTL != 0 && c.Permit.TTL < time.Second {
 		faults = append(faults, fmt.Sprintf("permit.ttl is %s, want at least 1s", c.Permit.TTL))
+	}
+	if (c.Policies.Bundle == "") != (c.Policies.BundleKey == "") {
+		faults = append(faults, "policies.bundle and policies.bundle_key belong together: an unsigned bundle is not taken")
+	}
+	if c.Policies.Poll == 0 {
+		c.Policies.Poll = time.Minute
+	}
+	if c.Policies.Poll < time.Second {
+		faults = append(faults, fmt.Sprintf("policies.poll is %s, want at least 1s", c.Policies.Poll))
 	}
 	for name, v := range map[string]time.Duration{"review.ttl": c.Review.TTL, "approval.ttl": c.Approval.TTL, "veto.ttl": c.Veto.TTL, "taint_carry": c.TaintCarry, "policies.timeout": c.Policies.Timeout} {
 		if v < 0 {
