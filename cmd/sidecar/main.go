@@ -71,7 +71,7 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return ostiary.Errorf(ostiary.KindConfigInvalid, "%s", err).WithFix(cmd.CommandPath() + " --help lists the flags")
 	})
-	root.AddCommand(serveCommand(), hookCommand(), mcpCommand(), sanitizeCommand(), tokenCommand(), versionCommand())
+	root.AddCommand(serveCommand(), hookCommand(), mcpCommand(), sanitizeCommand(), policyCommand(), tokenCommand(), versionCommand())
 	return root
 }
 

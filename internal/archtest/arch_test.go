@@ -29,6 +29,7 @@ var layers = map[string]int{
 	"internal/config":                 1,
 	"internal/dirwatch":               1,
 	"internal/datadir":                1,
+	"internal/term":                   1,
 	"tool":                            2,
 	"policies":                        1,
 	"audit":                           1,
@@ -62,6 +63,7 @@ var layers = map[string]int{
 	"decision/rego/bundle/bundletest": 9,
 	"decision/rego/document":          8,
 	"decision/rego":                   9,
+	"decision/workbench":              10,
 	"queue/localqueue":                9,
 	"sanitize/secret":                 9,
 	"sanitize/pii":                    9,
@@ -78,7 +80,7 @@ var layers = map[string]int{
 // heavy says which packages may import a library that is large, or that the domain must not know.
 var heavy = map[string][]string{
 	"github.com/gin-gonic/gin":               {"enforce/httpapi", "web"},
-	"github.com/open-policy-agent/opa":       {"decision/rego", "decision/rego/bundle", "decision/rego/bundle/bundletest", "decision/rego/document"},
+	"github.com/open-policy-agent/opa":       {"decision/rego", "decision/rego/bundle", "decision/rego/bundle/bundletest", "decision/rego/document", "decision/workbench"},
 	"github.com/golang-jwt/jwt":              {"decision/permit", "agent/credential"},
 	"github.com/redis/go-redis":              {"queue/redisqueue"},
 	"github.com/modelcontextprotocol/go-sdk": {},
