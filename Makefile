@@ -42,8 +42,8 @@ eval: build ## score the sanitizer on the development sets (needs shared/ beside
 bench: ## benchmarks of every package
 	@$(GO) test -run '^$$' -bench . -benchtime 1s $$($(GO) list ./... | grep -v /test/)
 
-bench-decision: build ## decisions over loopback: p50, p99, idle memory
-	@$(GO) run ./test/bench
+bench-decision: build ## decisions over loopback beside a bare echo and opa run -s: p50, p99, idle memory
+	@OPA=$$(./scripts/opa) $(GO) run -tags $(TAGS) ./test/bench
 
 lint: ## linters, from their own module
 	@cd tools/lint && $(GO) build -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"ostiary"
 	"ostiary/decision/rego"
@@ -22,7 +23,7 @@ func (a *app) ready(ctx context.Context) []httpapi.Check {
 
 // policyCheck tells of policies that stand, but not as somebody meant them to.
 func policyCheck(s rego.Status) httpapi.Check {
-	check := httpapi.Check{Name: "policies", Status: "ok", Detail: "revision " + s.Revision}
+	check := httpapi.Check{Name: "policies", Status: "ok", Detail: fmt.Sprintf("revision %s; remembered %d of %d decisions", s.Revision, s.Hits, s.Hits+s.Misses)}
 	switch {
 	case s.Refused != nil:
 		said := ostiary.Public(s.Refused)

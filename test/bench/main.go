@@ -1,5 +1,5 @@
 // Command bench measures decisions over loopback against a running bin/sidecar: p50, p99 and rate at one and at eight connections, beside a
-// bare gin JSON echo in the same run, and the sidecar's idle memory.
+// bare gin JSON echo and, when $OPA names its program, `opa run -s` with the same policies in the same run; and the sidecar's idle memory.
 package main
 
 import (
@@ -55,18 +55,52 @@ func run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("idle RSS %.1f MB\n", float64(rss)/1024)
+	targets := []target{
+		{"gin echo", echo + "/echo", "", sameBody},
+		{"decision, one call", side.AgentURL + "/v1/decisions", side.token, oneCall},
+		{"decision, another path each time", side.AgentURL + "/v1/decisions", side.token, anotherPath},
+		{"decision, mixed calls", side.AgentURL + "/v1/decisions", side.token, mixedBody},
+	}
+	opa, err := startOPA(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if opa != nil {
+		defer opa.stop()
+		targets = append(targets, target{"opa run -s, one input", opa.url, "", opaInput})
+	}
+	return compare(ctx, side, targets)
+}
+
+// target is one thing that is measured.
+type target struct {
+	name, url, token string
+	body             func(n int64) []byte
+}
+
+// compare measures every target at one and at eight connections, and tells of the first, the floor, as what it is a multiple of.
+func compare(ctx context.Context, side *sidecar, targets []target) error {
 	for _, conns := range []int{1, 8} {
-		for _, target := range []struct {
-			name, url, token string
-			body             func(n int64) []byte
-		}{
-			{"gin echo", echo + "/echo", "", sameBody},
-			{"decision, one call", side.AgentURL + "/v1/decisions", side.token, oneCall},
-			{"decision, mixed calls", side.AgentURL + "/v1/decisions", side.token, mixedBody},
-		} {
-			measure(target.url, target.token, conns, warmUp, func(n int64) []byte { return target.body(n + requests) }) // discarded
-			r := measure(target.url, target.token, conns, requests, target.body)
-			fmt.Printf("%-24s %d connections: p50 %s  p99 %s  %.0f/s  failed %d\n", target.name, conns, r.p50, r.p99, r.rate, r.failed)
+		var floor float64
+		for _, t := range targets {
+			measure(t.url, t.token, conns, warmUp, func(n int64) []byte { return t.body(n + requests) }) // discarded
+			hits, all, err := side.remembered(ctx)
+			if err != nil {
+				return err
+			}
+			r := measure(t.url, t.token, conns, requests, t.body)
+			if floor == 0 {
+				floor = r.rate
+			}
+			fmt.Printf("%-33s %d connections: p50 %-8s p99 %-8s %6.0f/s = %.2f × echo  failed %d", t.name, conns, r.p50, r.p99, r.rate, r.rate/floor, r.failed)
+			hitsNow, allNow, err := side.remembered(ctx)
+			if err != nil {
+				return err
+			}
+			if allNow > all {
+				fmt.Printf("  remembered %.0f %%", 100*float64(hitsNow-hits)/float64(allNow-all))
+			}
+			fmt.Println()
 		}
 	}
 	return nil
@@ -77,6 +111,11 @@ func sameBody(int64) []byte { return oneCall(0) }
 // oneCall repeats one call; sessions change before their budget of calls is used up.
 func oneCall(n int64) []byte {
 	return fmt.Appendf(nil, `{"session_id":"one-%d","tool":{"namespace":"bench","name":"read"},"input":{"path":"/repo/a.txt","limit":20}}`, n/300)
+}
+
+// anotherPath differs in what one package of policies reads.
+func anotherPath(n int64) []byte {
+	return fmt.Appendf(nil, `{"session_id":"path-%d","tool":{"namespace":"bench","name":"read"},"input":{"path":"/repo/%d.txt","limit":20}}`, n/300, n)
 }
 
 // mixedBody varies session, path and size; one in three repeats an earlier call.
