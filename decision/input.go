@@ -110,6 +110,44 @@ type ResultFacts struct {
 type Parsed struct {
 	Paths []string `json:"paths"`
 	Hosts []string `json:"hosts"`
+	// Files are the paths that the call names as files: arguments that are paths, files of a patch, words and redirections of commands.
+	Files []string `json:"files"`
+	// Commands are the programs that shell commands of the call run, in the order of the text, each wrapper before what it runs.
+	Commands []Command `json:"commands"`
+	// Unparsable: a shell command is no valid shell, or larger than what policy can be shown; Commands then lacks some.
+	Unparsable bool `json:"unparsable"`
+	SQL        SQL  `json:"sql"`
+}
+
+// Command is one program that a shell command runs.
+type Command struct {
+	// Name is the base name of the program; empty when only the shell will know it.
+	Name string `json:"name"`
+	// Args are its words; one that is not constant is empty.
+	Args []string `json:"args"`
+	// Dynamic: what runs is known only when it runs, be it the program, the script of a shell or a program that an interpreter reads.
+	Dynamic   bool       `json:"dynamic"`
+	Redirects []Redirect `json:"redirects"`
+	// Via is how it comes to run: plain, pipe (it reads one), substitution, sh -c, heredoc, or the name of the wrapper.
+	Via string `json:"via"`
+}
+
+// Redirect is a redirection of a command to or from a file; a path that is not constant is empty.
+type Redirect struct {
+	Op   string `json:"op"`
+	Path string `json:"path"`
+}
+
+// SQL is what the SQL texts of a call do.
+type SQL struct {
+	// Verbs are the different verbs of the statements, in lower case and sorted.
+	Verbs []string `json:"verbs"`
+	// Multi: some text holds more than one statement.
+	Multi bool `json:"multi"`
+	// Unbounded: an UPDATE or DELETE has no WHERE, or one that no column takes part in.
+	Unbounded bool `json:"unbounded"`
+	// Unparsable: some text could be read in two ways, or not at all.
+	Unparsable bool `json:"unparsable"`
 }
 
 // Clock is the time as policies may see it: low in cardinality, so that decisions stay comparable.

@@ -13,7 +13,7 @@ const maxCWD = 4096
 
 // input builds the document that policies read. A call that names more paths than policy can be shown is refused as invalid_field.
 func (e *Enforcer) input(c *call) (decision.Input, error) {
-	parsed, err := parse.Arguments(c.leaves, e.roles(c), cwd(c))
+	parsed, err := parse.Arguments(c.tool.ID(), c.leaves, e.roles(c), cwd(c))
 	if err != nil {
 		return decision.Input{}, err
 	}

@@ -33,6 +33,11 @@ func probes() []decision.Input {
 			in.Session.Labels = []tool.Label{tool.LabelUntrusted, tool.LabelInjection}
 			in.Evidence = &decision.Evidence{Status: "degraded", Warnings: []string{"text_only"}}
 		}
+		if bit(2) {
+			in.Parsed.Files, in.Parsed.Unparsable = []string{"/probe/.env"}, bit(0)
+			in.Parsed.Commands = []decision.Command{{Name: "git", Args: []string{"push", "--force"}, Redirects: []decision.Redirect{}, Via: "plain"}, {Dynamic: bit(3), Args: []string{}, Redirects: []decision.Redirect{}, Via: "pipe"}}
+			in.Parsed.SQL = decision.SQL{Verbs: []string{"delete"}, Unbounded: bit(0), Multi: bit(4), Unparsable: bit(1)}
+		}
 		if i%8 == 7 {
 			in.Phase = decision.PhaseResult
 			in.Result = &decision.ResultFacts{Status: tool.OK, Labels: []tool.Label{tool.LabelPII}, Findings: map[string]int{"pii": 10 * i}}

@@ -172,6 +172,12 @@ func inputs() *rapid.Generator[decision.Input] {
 			Parsed:  decision.Parsed{Paths: words("paths", "/a", "/home/u/.claude/settings.json"), Hosts: words("hosts", "h")},
 			Clock:   decision.Clock{MinuteOfWeek: rapid.IntRange(0, 2).Draw(t, "minute"), WorkHours: flag("work")},
 		}
+		in.Parsed.Files, in.Parsed.Unparsable = words("files", "/a", "/w/.env"), flag("unparsable")
+		in.Parsed.SQL = decision.SQL{Verbs: words("verbs", "drop", "select"), Multi: flag("multi"), Unbounded: flag("unbounded"), Unparsable: flag("no sql")}
+		for _, name := range words("commands", "git", "", "rm") {
+			in.Parsed.Commands = append(in.Parsed.Commands, decision.Command{Name: name, Args: words("words", "push", "--force", "-rf"), Dynamic: flag("dynamic"), Via: word("via", "plain", "pipe"),
+				Redirects: []decision.Redirect{{Op: word("op", ">", ">>"), Path: word("redirect", "/a", "")}}[:len(in.Parsed.Files)/2]})
+		}
 		for _, l := range words("labels", "untrusted", "injection_suspected") {
 			in.Session.Labels = append(in.Session.Labels, tool.Label(l))
 		}

@@ -16,12 +16,14 @@ import (
 // maxParsed bounds how many different paths or hosts of one call policy sees.
 const maxParsed = 1024
 
-// Arguments finds the paths and hosts that arguments name. Paths are absolute and clean, so that ".." cannot hide one; relative ones start
-// at cwd. Arguments that name more than can be shown are refused as invalid_field, since one that is not shown could be a protected one;
-// arguments of role text are shown as far as there is room, for a document may hold any number of slashes.
-func Arguments(leaves []strictjson.Leaf, role func(pointer string) tool.Role, cwd string) (decision.Parsed, error) {
-	paths, hosts := words{}, words{}
+// Arguments finds what arguments name and run: paths, hosts, files, the programs of shell commands and the verbs of SQL. Paths are absolute
+// and clean, so that ".." cannot hide one; relative ones start at cwd. Arguments that name more than can be shown are refused as
+// invalid_field, since one that is not shown could be a protected one; arguments of role text are shown as far as there is room, for a
+// document may hold any number of slashes.
+func Arguments(of tool.Name, leaves []strictjson.Leaf, role func(pointer string) tool.Role, cwd string) (decision.Parsed, error) {
 	home, _ := os.UserHomeDir() // without a home, ~ names nothing of ours
+	c := newCollector(place{cwd, home})
+	role = withQueries(of, role)
 	var documents []strictjson.Leaf
 	for _, leaf := range leaves {
 		switch r := role(leaf.Pointer); {
@@ -29,16 +31,25 @@ func Arguments(leaves []strictjson.Leaf, role func(pointer string) tool.Role, cw
 		case r == tool.RoleText:
 			documents = append(documents, leaf)
 		default:
-			find(leaf, r, place{cwd, home}, paths, hosts)
-			if len(paths) > maxParsed || len(hosts) > maxParsed {
-				return decision.Parsed{}, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: leaf.Pointer, Msg: "the arguments name more paths or hosts than can be judged"}
+			find(leaf, r, c.at, c.paths, c.hosts)
+			c.take(leaf.Text, r)
+			if c.crowded() {
+				return decision.Parsed{}, tooMany(leaf.Pointer)
 			}
 		}
 	}
-	for _, leaf := range documents {
-		find(leaf, tool.RoleText, place{cwd, home}, paths, hosts)
+	c.commands(leaves, role)
+	if c.crowded() {
+		return decision.Parsed{}, tooMany("")
 	}
-	return decision.Parsed{Paths: paths.sorted(), Hosts: hosts.sorted()}, nil
+	for _, leaf := range documents {
+		find(leaf, tool.RoleText, c.at, c.paths, c.hosts)
+	}
+	return c.parsed(), nil
+}
+
+func tooMany(pointer string) error {
+	return &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: pointer, Msg: "the arguments name more paths or hosts than can be judged"}
 }
 
 // place is where relative paths and ~ lead.

@@ -39,7 +39,7 @@ func TestEveryPathAndHostIsFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := parse.Arguments(leaves, tool.RoleOf, "/work")
+			got, err := parse.Arguments(tool.Name{}, leaves, tool.RoleOf, "/work")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +76,7 @@ func TestNoPathIsHiddenAmongOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := parse.Arguments(leaves, tool.RoleOf, "/")
+		got, err := parse.Arguments(tool.Name{}, leaves, tool.RoleOf, "/")
 		if c.ok != (err == nil) || c.ok && !slices.Contains(got.Paths, "/keys") {
 			t.Errorf("%s: %v with %d paths", name, err, len(got.Paths))
 		}
@@ -99,7 +99,7 @@ func FuzzArguments(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := parse.Arguments(leaves, tool.RoleOf, cwd)
+		got, err := parse.Arguments(tool.Name{}, leaves, tool.RoleOf, cwd)
 		if err != nil {
 			return
 		}

@@ -167,6 +167,43 @@ func provenanceField() Field {
 	}, "provenance", "args")
 }
 
+func commandsField() Field {
+	text := func(b []byte, in *decision.Input) []byte {
+		b = appendInt(b, len(in.Parsed.Commands))
+		for _, c := range in.Parsed.Commands {
+			b = appendBool(appendString(appendString(b, c.Name), c.Via), c.Dynamic)
+			b = appendInt(b, len(c.Args))
+			for _, a := range c.Args {
+				b = appendString(b, a)
+			}
+			b = appendInt(b, len(c.Redirects))
+			for _, r := range c.Redirects {
+				b = appendString(appendString(b, r.Op), r.Path)
+			}
+		}
+		return b
+	}
+	return newField(text, func(in *decision.Input) (*ast.Term, error) {
+		terms := make([]*ast.Term, len(in.Parsed.Commands))
+		for i, c := range in.Parsed.Commands {
+			terms[i] = commandTerm(c)
+		}
+		return ast.ArrayTerm(terms...), nil
+	}, "parsed", "commands")
+}
+
+func commandTerm(c decision.Command) *ast.Term {
+	redirects := make([]*ast.Term, len(c.Redirects))
+	for i, r := range c.Redirects {
+		redirects[i] = ast.ObjectTerm([2]*ast.Term{ast.StringTerm("op"), ast.StringTerm(r.Op)}, [2]*ast.Term{ast.StringTerm("path"), ast.StringTerm(r.Path)})
+	}
+	return ast.ObjectTerm(
+		[2]*ast.Term{ast.StringTerm("name"), ast.StringTerm(c.Name)}, [2]*ast.Term{ast.StringTerm("args"), listTerm(c.Args)},
+		[2]*ast.Term{ast.StringTerm("dynamic"), ast.BooleanTerm(c.Dynamic)}, [2]*ast.Term{ast.StringTerm("redirects"), ast.ArrayTerm(redirects...)},
+		[2]*ast.Term{ast.StringTerm("via"), ast.StringTerm(c.Via)},
+	)
+}
+
 // Args is the value at a place below args; with no path it is all of args. The arguments must be strict JSON (internal/strictjson), in
 // which no name occurs twice.
 func Args(path ...string) Field {
@@ -260,6 +297,13 @@ func Fields() []Field {
 		where(result, findingsField()),
 		listField(func(in *decision.Input) []string { return in.Parsed.Paths }, "parsed", "paths"),
 		listField(func(in *decision.Input) []string { return in.Parsed.Hosts }, "parsed", "hosts"),
+		listField(func(in *decision.Input) []string { return in.Parsed.Files }, "parsed", "files"),
+		commandsField(),
+		flagField(func(in *decision.Input) bool { return in.Parsed.Unparsable }, "parsed", "unparsable"),
+		listField(func(in *decision.Input) []string { return in.Parsed.SQL.Verbs }, "parsed", "sql", "verbs"),
+		flagField(func(in *decision.Input) bool { return in.Parsed.SQL.Multi }, "parsed", "sql", "multi"),
+		flagField(func(in *decision.Input) bool { return in.Parsed.SQL.Unbounded }, "parsed", "sql", "unbounded"),
+		flagField(func(in *decision.Input) bool { return in.Parsed.SQL.Unparsable }, "parsed", "sql", "unparsable"),
 		countField(func(in *decision.Input) int { return in.Clock.MinuteOfWeek }, "clock", "minute_of_week"),
 		flagField(func(in *decision.Input) bool { return in.Clock.WorkHours }, "clock", "work_hours"),
 	}
