@@ -11,6 +11,7 @@ import (
 const (
 	maxSQL        = 64 << 10
 	maxStatements = 256
+	maxNameBytes  = 130 // of a name in brackets
 )
 
 // queries collects what SQL texts do. It knows the parts that the dialects have in common; where two of them would read a text differently,
@@ -239,7 +240,7 @@ func next(s string) (int, token, bool) {
 	case c == '\'' || c == '"' || c == '`':
 		return quoted(s, c)
 	case c == '[':
-		if end := strings.IndexByte(s, ']'); end > 1 && isName(s[1:end]) {
+		if end := strings.IndexByte(s[:min(len(s), maxNameBytes)], ']'); end > 1 && isName(s[1:end]) {
 			return end + 1, token{kind: 'n', text: s[1:end]}, true
 		}
 		return 1, token{kind: 's', text: "["}, true

@@ -2,6 +2,7 @@ package parse
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,7 +13,7 @@ import (
 // unknown stands in a word for what only the shell will know. No text of a call can hold it: JSON texts are valid UTF-8.
 const unknown = "\xff"
 
-// maxBraces bounds what one word with braces becomes.
+// maxBraces bounds the braces of one word, and what it becomes.
 const maxBraces = 64
 
 // wordsOf turns the words of a command into texts: quotes are taken off, braces are spread, the home directory is ~.
@@ -26,6 +27,15 @@ func wordsOf(list []*syntax.Word) []string {
 
 // spread gives the texts that a word with braces stands for; one that is too many, or a sequence, is unknown.
 func spread(w *syntax.Word) []string {
+	braces := 0
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			braces += strings.Count(lit.Value, "{")
+		}
+	}
+	if braces > maxBraces { // taking them apart would take longer than all the rest
+		return []string{unknown}
+	}
 	split := &syntax.Word{Parts: append([]syntax.WordPart{}, w.Parts...)}
 	if !syntax.SplitBraces(split) {
 		return []string{literal(w.Parts)}
@@ -122,7 +132,13 @@ func which(c *syntax.CmdSubst) string {
 	if !ok {
 		return unknown
 	}
-	words := wordsOf(call.Args)
+	var words []string
+	for _, w := range call.Args {
+		words = append(words, w.Lit()) // empty for what is not plain
+	}
+	if slices.Contains(words, "") {
+		return unknown
+	}
 	if len(words) == 2 && words[0] == "which" || len(words) == 3 && words[0] == "command" && words[1] == "-v" {
 		return words[len(words)-1]
 	}
