@@ -29,6 +29,8 @@ const (
 	ValueEndorsed  Class = "value_endorsed"
 	// PolicyActivated: other policies are about to be in force.
 	PolicyActivated Class = "policy_activated"
+	// PolicyRolledBack: somebody is about to go back to the policies before.
+	PolicyRolledBack Class = "policy_rolled_back"
 )
 
 // Event is one line of the log. Every field is safe to read: arguments are masked before they get here, digests of them are keyed (A27).

@@ -23,8 +23,8 @@ import (
 	"ostiary/agent/session/localsession"
 	"ostiary/audit"
 	"ostiary/decision/permit"
-	"ostiary/decision/rego"
 	"ostiary/decision/rego/bundle"
+	"ostiary/decision/shadow"
 	"ostiary/enforce"
 	"ostiary/enforce/httpapi"
 	"ostiary/internal/config"
@@ -41,7 +41,8 @@ import (
 // app is one sidecar, wired: everything that serve starts and closes.
 type app struct {
 	cfg      config.Config
-	policies *rego.Engine
+	policies *shadow.Policies
+	decider  *shadow.Beside // the policies, with room for a candidate at their side
 	bundle   *bundle.Source // nil when there is none
 	dir      *datadir.Dir
 	db       *localdb.DB
@@ -137,7 +138,7 @@ func (a *app) enforcer() (*enforce.Enforcer, *registry.Registry, *permit.Authori
 		return nil, nil, nil, err
 	}
 	e, err := enforce.New(enforce.Config{
-		Registry: tools, Decider: a.policies, Sessions: sessions, Desk: a.desk, Permits: permits, Journal: a.log, Cleaner: cleaner, Masker: masker,
+		Registry: tools, Decider: a.decider, Sessions: sessions, Desk: a.desk, Permits: permits, Journal: a.log, Cleaner: cleaner, Masker: masker,
 		Now: now, MACKey: mac, Server: server, Location: time.Local,
 	})
 	return e, tools, permits, err
@@ -191,7 +192,7 @@ func (a *app) tokenFile(path string, profile agent.Profile) (string, error) {
 // faces wires the agents' API and the console.
 func (a *app) faces(e *enforce.Enforcer, tools *registry.Registry, permits *permit.Authority, ls *listeners, log *slog.Logger) (err error) {
 	a.api, err = httpapi.New(httpapi.Config{
-		Enforcer: e, Registry: tools, Now: now, Log: log, Record: a.log.AppendDurable, JWKS: permits.JWKS(), Hosts: hosts(ls.agents.Addr()),
+		Enforcer: e, Registry: tools, Policies: a.policies, Now: now, Log: log, Record: a.log.AppendDurable, JWKS: permits.JWKS(), Hosts: hosts(ls.agents.Addr()),
 		Authenticate: func(token string) (agent.Identity, error) { return a.issuer.Check(token, credential.AudienceAgents) },
 		Prove:        a.prove,
 		Ready:        a.ready,

@@ -10,6 +10,7 @@ import (
 	"ostiary/audit"
 	"ostiary/decision/rego"
 	"ostiary/decision/rego/bundle"
+	"ostiary/decision/shadow"
 	"ostiary/internal/datadir"
 	"ostiary/internal/dirwatch"
 )
@@ -44,7 +45,10 @@ func (a *app) loadPolicies(ctx context.Context) (err error) {
 		}
 		cfg.Bundle = a.bundle
 	}
-	a.policies, err = rego.Load(ctx, cfg)
+	engine, err := rego.Load(ctx, cfg)
+	if err == nil {
+		a.policies, a.decider = shadow.Over(engine, now)
+	}
 	return err
 }
 
@@ -97,14 +101,15 @@ func (a *app) reloadPolicies(ctx context.Context, changed <-chan struct{}, log *
 		case <-changed:
 		case <-due:
 		}
-		said, fresh := ostiary.Public(a.policies.Reload(ctx)), a.policies.Revision()
-		if a.policies.Status().Refused != nil {
+		err := a.policies.Reload(ctx)
+		said, fresh := ostiary.Public(err), a.policies.Revision()
+		if err != nil {
 			fresh = said.Msg
 		}
 		if fresh == told {
 			continue
 		}
-		if told = fresh; a.policies.Status().Refused != nil {
+		if told = fresh; err != nil {
 			log.Error("the changed policies are refused; what was there stays in force", "kind", said.Kind, "detail", said.Msg, "fix", said.Fix)
 		} else {
 			log.Info("policies are in force", "revision", fresh)

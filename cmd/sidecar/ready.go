@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"ostiary"
-	"ostiary/decision/rego"
+	"ostiary/decision"
 	"ostiary/enforce/httpapi"
 )
 
@@ -22,11 +22,11 @@ func (a *app) ready(ctx context.Context) []httpapi.Check {
 }
 
 // policyCheck tells of policies that stand, but not as somebody meant them to.
-func policyCheck(s rego.Status) httpapi.Check {
-	check := httpapi.Check{Name: "policies", Status: "ok", Detail: fmt.Sprintf("revision %s; remembered %d of %d decisions", s.Revision, s.Hits, s.Hits+s.Misses)}
+func policyCheck(s decision.PolicyStatus, refused error) httpapi.Check {
+	check := httpapi.Check{Name: "policies", Status: "ok", Detail: fmt.Sprintf("revision %s; remembered %d of %d decisions", s.Revision, s.Remembered, s.Remembered+s.Evaluated)}
 	switch {
-	case s.Refused != nil:
-		said := ostiary.Public(s.Refused)
+	case refused != nil:
+		said := ostiary.Public(refused)
 		check.Status, check.Detail, check.Fix = "degraded", "the last change was refused, what was there stays in force: "+said.Msg, said.Fix
 	case s.MemoOff:
 		check.Status, check.Detail = "degraded", "remembered decisions differed from evaluated ones, so every call is evaluated anew"

@@ -4,34 +4,25 @@ import (
 	"context"
 
 	"ostiary"
+	"ostiary/decision"
 )
 
 // kept is how many snapshots before the one in force can be gone back to.
 const kept = 8
 
-// Status tells how the policies stand.
-type Status struct {
-	Revision string
-	// Earlier are the revisions that Rollback goes back through, the nearest first.
-	Earlier []string
-	// Refused is why the last candidate was not put in force; nil when it was, or when there was none.
-	Refused error
-	// MemoOff: remembered answers differed from evaluated ones, so every call is evaluated.
-	MemoOff bool
-	// Hits and Misses count decisions that were remembered and evaluated since the snapshot is in force.
-	Hits, Misses uint64
-}
-
-// Status tells how the policies stand now.
-func (e *Engine) Status() Status {
+// Status tells how the policies stand now, and why the last candidate was refused; nil when it was not, or when there was none.
+func (e *Engine) Status() (decision.PolicyStatus, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := e.current.Load()
-	out := Status{Revision: s.revision, Refused: e.refused, MemoOff: s.memo.off.Load(), Hits: s.memo.hits.Load(), Misses: s.memo.misses.Load()}
+	out := decision.PolicyStatus{Revision: s.revision, Earlier: []string{}, MemoOff: s.memo.off.Load(), Remembered: s.memo.hits.Load(), Evaluated: s.memo.misses.Load()}
 	for i := len(e.earlier) - 1; i >= 0; i-- {
 		out.Earlier = append(out.Earlier, e.earlier[i].revision)
 	}
-	return out
+	if e.refused != nil {
+		out.Refused = ostiary.Public(e.refused).Msg
+	}
+	return out, e.refused
 }
 
 // Reload reads the sources again and puts them in force once they compile, pass their own tests and are on record. On an error what is in
@@ -117,4 +108,21 @@ func (e *Engine) Rollback() error {
 	}
 	e.earlier, e.left = rest, left
 	return nil
+}
+
+// Candidate returns sources that differ from those in force in the files of the operator's directory alone: it holds these instead.
+func (e *Engine) Candidate(ctx context.Context, files map[string]string) (Sources, error) {
+	cfg := e.cfg
+	cfg.OperatorDir = ""
+	var err error
+	if cfg.Bundle != nil {
+		if cfg.fetched, err = cfg.Bundle.Fetch(ctx); err != nil {
+			return Sources{}, err
+		}
+	}
+	src, err := ReadSources(cfg)
+	if err != nil {
+		return src, err
+	}
+	return src, src.add(Sources{Modules: files})
 }

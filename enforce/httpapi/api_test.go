@@ -25,6 +25,7 @@ import (
 	"ostiary/audit"
 	"ostiary/decision/permit"
 	"ostiary/decision/rego"
+	"ostiary/decision/shadow"
 	"ostiary/enforce"
 	"ostiary/enforce/httpapi"
 	"ostiary/enforce/wire"
@@ -38,9 +39,6 @@ import (
 )
 
 var (
-	engine = sync.OnceValues(func() (*rego.Engine, error) {
-		return rego.Load(context.Background(), rego.Config{Shipped: policies.FS, Timeout: 20 * time.Second})
-	})
 	cleaner = sync.OnceValues(func() (*sanitize.Cleaner, error) {
 		return shipped.New(sanitize.Config{Now: time.Now, Deadline: time.Minute})
 	})
@@ -57,6 +55,13 @@ type server struct {
 	checks   []httpapi.Check
 	fail     error // what recording answers
 	tokens   map[agent.Role]string
+	dir      string // of the operator's rules
+}
+
+// rules makes the operator's directory.
+func (s *server) rules(t testing.TB) string {
+	s.dir = t.TempDir()
+	return s.dir
 }
 
 type lockedBuffer struct {
@@ -115,11 +120,12 @@ func serveWith(t testing.TB, decide func(real *enforce.Enforcer) decideFunc) *se
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 	permits, err := permit.New(permit.Config{Key: key, Issuer: "here", Audience: "here", Now: time.Now})
 	must(err)
-	policy, err := engine()
+	policy, err := rego.Load(context.Background(), rego.Config{Shipped: policies.FS, Timeout: 20 * time.Second, OperatorDir: s.rules(t)})
 	must(err)
+	authors, decider := shadow.Over(policy, time.Now)
 	clean, err := cleaner()
 	must(err)
-	s.enforcer, err = enforce.New(enforce.Config{Registry: tools, Decider: policy, Sessions: sessions, Desk: desk, Permits: permits, Journal: log,
+	s.enforcer, err = enforce.New(enforce.Config{Registry: tools, Decider: decider, Sessions: sessions, Desk: desk, Permits: permits, Journal: log,
 		Cleaner: clean, Masker: clean, Now: time.Now, MACKey: bytes.Repeat([]byte{7}, 32), Server: "here"})
 	must(err)
 	s.issuer, err = credential.New(key, time.Now)
@@ -131,7 +137,7 @@ func serveWith(t testing.TB, decide func(real *enforce.Enforcer) decideFunc) *se
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
 	s.api, err = httpapi.New(httpapi.Config{
-		Enforcer: face, Registry: tools, Now: time.Now, JWKS: permits.JWKS(), Hosts: []string{listener.Addr().String()},
+		Enforcer: face, Registry: tools, Policies: authors, Now: time.Now, JWKS: permits.JWKS(), Hosts: []string{listener.Addr().String()},
 		Log:          slog.New(slog.NewJSONHandler(s.log, nil)),
 		Authenticate: func(token string) (agent.Identity, error) { return s.issuer.Check(token, credential.AudienceAgents) },
 		Prove:        func(nonce string) string { return "proof of " + nonce },

@@ -50,6 +50,7 @@ type Check struct {
 type Config struct {
 	Enforcer Enforcer
 	Registry Registry
+	Policies Policies
 	// Authenticate checks a bearer token; its error has the kind unauthorized or role.
 	Authenticate func(token string) (agent.Identity, error)
 	// Prove answers a client's challenge, so that a client can tell us from an impostor before it shows its token.
@@ -79,7 +80,7 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"Enforcer": cfg.Enforcer == nil, "Registry": cfg.Registry == nil, "Authenticate": cfg.Authenticate == nil, "Prove": cfg.Prove == nil,
+		"Enforcer": cfg.Enforcer == nil, "Registry": cfg.Registry == nil, "Policies": cfg.Policies == nil, "Authenticate": cfg.Authenticate == nil, "Prove": cfg.Prove == nil,
 		"JWKS": cfg.JWKS == nil, "Hosts": len(cfg.Hosts) == 0, "Ready": cfg.Ready == nil, "Record": cfg.Record == nil, "Now": cfg.Now == nil,
 	} {
 		if missing {
@@ -138,5 +139,10 @@ func (s *Server) routes() error {
 	author := v1.Group("", s.requireAuthor)
 	author.PUT("/tools/:namespace/:name", s.putTool)
 	author.DELETE("/tools/:namespace/:name", s.deleteTool)
+	author.GET("/policies", s.policies)
+	author.POST("/policies/reload", s.reloadPolicies)
+	author.POST("/policies/rollback", s.rollbackPolicies)
+	author.PUT("/policies/shadow", s.tryPolicies)
+	author.DELETE("/policies/shadow", s.endTry)
 	return nil
 }

@@ -22,7 +22,7 @@ var statuses = map[ostiary.Kind]int{
 	ostiary.KindConsumed: 409, ostiary.KindArgsMismatch: 403, ostiary.KindToolMismatch: 403, ostiary.KindToolChanged: 403,
 	ostiary.KindPolicyChanged: 403, ostiary.KindWrongAudience: 403, ostiary.KindBadSignature: 403, ostiary.KindRevoked: 403,
 
-	ostiary.KindPolicyTimeout: 503, ostiary.KindPolicyUndefined: 503, ostiary.KindPolicyError: 503, ostiary.KindPolicyBroken: 503,
+	ostiary.KindPolicyTimeout: 503, ostiary.KindPolicyUndefined: 503, ostiary.KindPolicyError: 503, ostiary.KindPolicyBroken: 422,
 	ostiary.KindNoPolicy: 503, ostiary.KindAuditUnavailable: 503, ostiary.KindTaintUnknown: 503, ostiary.KindQueueFull: 503,
 	ostiary.KindNoKey: 503, ostiary.KindSanitizer: 503, ostiary.KindUpstream: 502, ostiary.KindShuttingDown: 503,
 	ostiary.KindConfigInvalid: 500, ostiary.KindInternal: 500,

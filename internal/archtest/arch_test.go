@@ -70,6 +70,7 @@ var layers = map[string]int{
 	"sanitize/inject":                 9,
 	"sanitize/markup":                 9,
 	"sanitize/hidden":                 9,
+	"decision/shadow":                 10,
 	"sanitize/shipped":                10,
 	"cmd/sidecar":                     11,
 	"cmd/ostiary-hook":                11,
