@@ -64,6 +64,8 @@ var layers = map[string]int{
 	"decision/rego/document":          8,
 	"decision/rego":                   9,
 	"decision/workbench":              10,
+	"decision/workbench/reading":      9,
+	"decision/workbench/whatif":       10,
 	"queue/localqueue":                9,
 	"sanitize/secret":                 9,
 	"sanitize/pii":                    9,
@@ -81,7 +83,7 @@ var layers = map[string]int{
 // heavy says which packages may import a library that is large, or that the domain must not know.
 var heavy = map[string][]string{
 	"github.com/gin-gonic/gin":               {"enforce/httpapi", "web"},
-	"github.com/open-policy-agent/opa":       {"decision/rego", "decision/rego/bundle", "decision/rego/bundle/bundletest", "decision/rego/document", "decision/workbench"},
+	"github.com/open-policy-agent/opa":       {"decision/rego", "decision/rego/bundle", "decision/rego/bundle/bundletest", "decision/rego/document", "decision/workbench", "decision/workbench/reading", "decision/workbench/whatif"},
 	"github.com/golang-jwt/jwt":              {"decision/permit", "agent/credential"},
 	"github.com/redis/go-redis":              {"queue/redisqueue"},
 	"github.com/modelcontextprotocol/go-sdk": {},
