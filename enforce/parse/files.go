@@ -6,7 +6,7 @@ import (
 )
 
 // silent programs read and write no file that their words name.
-var silent = []string{"echo", "printf", "ls", "test", "[", "[[", "stat", "cd", "pushd", "mkdir", "basename", "dirname", "which", "type", "command", "file", "readlink", "realpath", "du", "export", "alias", "eval", "trap", "exit", "find", "fd"}
+var silent = []string{"echo", "printf", "ls", "test", "[", "[[", "stat", "cd", "pushd", "mkdir", "basename", "dirname", "which", "type", "command", "file", "readlink", "realpath", "du", "export", "alias", "eval", "trap", "source", ".", "exit", "find", "fd"}
 
 // searching programs take a pattern or a program before their files.
 var searching = []string{"grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "awk", "gawk", "jq", "yq", "perl"}
