@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"ostiary"
 	"ostiary/agent"
 	"ostiary/sanitize"
@@ -54,6 +56,8 @@ type Book struct {
 	cfg  Config
 	seed maphash.Seed
 
+	entering singleflight.Group // by key: whatever puts a session into memory runs once at a time
+
 	mu       sync.Mutex
 	sessions map[string]*Session
 	uses     uint64 // counts entries; a session's own number says how recently it was used
@@ -88,14 +92,21 @@ func (b *Book) Enter(ctx context.Context, who agent.Identity, id, parent string)
 	if who.Session != "" && who.Session != id {
 		return nil, ostiary.Errorf(ostiary.KindWrongSession, "this credential is for another session")
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s, err := b.find(ctx, who.Tenant, id)
-	if errors.Is(err, ErrNotFound) {
-		return b.open(ctx, who, id, parent)
+	s := b.remembered(key(who.Tenant, id))
+	var p *Session
+	var noParent error
+	if s == nil && parent != "" {
+		p, noParent = b.Peek(ctx, who.Tenant, parent)
 	}
-	if err != nil {
-		return nil, ostiary.Wrap(ostiary.KindTaintUnknown, err, "what this session has touched cannot be read")
+	for s == nil { // once more when it joined a Peek that found none
+		var err error
+		s, err = b.once(key(who.Tenant, id), func() (*Session, error) {
+			// Whoever else waits for the session must not go without because this caller leaves.
+			return b.loadOrOpen(context.WithoutCancel(ctx), who, id, parent, p, noParent)
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	if s.agent != who.Subject {
 		return nil, ostiary.Errorf(ostiary.KindWrongSession, "the session belongs to another agent").WithFix("use a session id of your own")
@@ -103,11 +114,72 @@ func (b *Book) Enter(ctx context.Context, who agent.Identity, id, parent string)
 	return s, nil
 }
 
-// Peek returns a session without opening one; ErrNotFound when there is none.
-func (b *Book) Peek(ctx context.Context, tenant, id string) (*Session, error) {
+// once runs enter for a key unless it runs already, and returns what came of it; a nil session when there is none.
+func (b *Book) once(key string, enter func() (*Session, error)) (*Session, error) {
+	v, err, _ := b.entering.Do(key, func() (any, error) {
+		if s := b.remembered(key); s != nil {
+			return s, nil
+		}
+		return enter()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.(*Session), nil //nolint:forcetypeassert // nothing else is returned
+}
+
+func (b *Book) loadOrOpen(ctx context.Context, who agent.Identity, id, parent string, p *Session, noParent error) (*Session, error) {
+	s, err := b.load(ctx, who.Tenant, id)
+	if err != nil {
+		return nil, ostiary.Wrap(ostiary.KindTaintUnknown, err, "what this session has touched cannot be read")
+	}
+	if s != nil {
+		return s, nil
+	}
+	if noParent != nil {
+		return nil, ostiary.Wrap(ostiary.KindTaintUnknown, fmt.Errorf("parent session: %w", noParent), "the parent session is not known")
+	}
+	return b.open(ctx, who, id, parent, p)
+}
+
+// key is a session's name in memory.
+func key(tenant, id string) string { return tenant + "\x00" + id }
+
+// remembered returns a session that is in memory, or nil.
+func (b *Book) remembered(key string) *Session {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.find(ctx, tenant, id)
+	s := b.sessions[key]
+	if s != nil {
+		b.uses++
+		s.used = b.uses
+	}
+	return s
+}
+
+// keep puts a session into memory.
+func (b *Book) keep(ctx context.Context, s *Session) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.makeRoom(ctx); err != nil {
+		return err
+	}
+	b.uses++
+	s.used = b.uses
+	b.sessions[key(s.tenant, s.rec.ID)] = s
+	return nil
+}
+
+// Peek returns a session without opening one; ErrNotFound when there is none.
+func (b *Book) Peek(ctx context.Context, tenant, id string) (*Session, error) {
+	if s := b.remembered(key(tenant, id)); s != nil {
+		return s, nil
+	}
+	s, err := b.once(key(tenant, id), func() (*Session, error) { return b.load(context.WithoutCancel(ctx), tenant, id) })
+	if err == nil && s == nil {
+		err = ErrNotFound
+	}
+	return s, err
 }
 
 func checkID(id string) error {
@@ -120,18 +192,12 @@ func checkID(id string) error {
 	return nil
 }
 
-// find returns the session from memory or from the store; callers hold mu.
-func (b *Book) find(ctx context.Context, tenant, id string) (*Session, error) {
-	key := tenant + "\x00" + id
-	b.uses++
-	if s := b.sessions[key]; s != nil {
-		s.used = b.uses
-		return s, nil
-	}
-	if err := b.makeRoom(ctx); err != nil {
-		return nil, err
-	}
+// load brings a session from the store into memory; nil when there is none.
+func (b *Book) load(ctx context.Context, tenant, id string) (*Session, error) {
 	rec, err := b.cfg.Store.Load(ctx, tenant, id)
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +208,7 @@ func (b *Book) find(ctx context.Context, tenant, id string) (*Session, error) {
 	s := b.session(rec)
 	// Its provenance index went with the process that held it.
 	s.carried = lost
-	b.sessions[key] = s
-	return s, nil
+	return s, b.keep(ctx, s)
 }
 
 // makeRoom puts away the tenth of the sessions that was unused longest, once the book is full; callers hold mu. A tainted one loses its
@@ -153,24 +218,24 @@ func (b *Book) makeRoom(ctx context.Context) error {
 		return nil
 	}
 	keys := slices.SortedFunc(maps.Keys(b.sessions), func(x, y string) int { return cmp.Compare(b.sessions[x].used, b.sessions[y].used) })
-	for _, key := range keys[:len(keys)/10+1] {
-		if err := b.sessions[key].putAway(ctx); err != nil {
+	for _, k := range keys[:len(keys)/10+1] {
+		if err := b.sessions[k].putAway(ctx); err != nil {
 			return err
 		}
-		delete(b.sessions, key)
+		delete(b.sessions, k)
 	}
 	return nil
 }
 
 func (b *Book) session(rec Record) *Session {
-	return &Session{book: b, used: b.uses, tenant: rec.Tenant, agent: rec.Agent, rec: rec, scope: sanitize.NewScope(), untrusted: []*index{newIndex()}, endorsed: map[uint64]bool{}}
+	return &Session{book: b, tenant: rec.Tenant, agent: rec.Agent, rec: rec, scope: sanitize.NewScope(), untrusted: []*index{newIndex()}, endorsed: map[uint64]bool{}}
 }
 
 // open starts a session: what its parent touched is inherited whole, what other recent sessions of the agent touched only as provenance.
-func (b *Book) open(ctx context.Context, who agent.Identity, id, parent string) (*Session, error) {
+func (b *Book) open(ctx context.Context, who agent.Identity, id, parent string, p *Session) (*Session, error) {
 	s := b.session(Record{Tenant: who.Tenant, ID: id, Agent: who.Subject, Parent: parent, Epoch: b.cfg.Epoch})
-	if parent != "" {
-		if err := b.inheritParent(ctx, s, who, parent); err != nil {
+	if p != nil {
+		if err := s.inherit(p); err != nil {
 			return nil, err
 		}
 	}
@@ -180,16 +245,14 @@ func (b *Book) open(ctx context.Context, who agent.Identity, id, parent string) 
 	if err := b.cfg.Store.Save(ctx, s.rec); err != nil {
 		return nil, ostiary.Wrap(ostiary.KindTaintUnknown, err, "the session cannot be stored")
 	}
-	b.sessions[who.Tenant+"\x00"+id] = s
+	if err := b.keep(ctx, s); err != nil {
+		return nil, ostiary.Wrap(ostiary.KindTaintUnknown, err, "the session cannot be stored")
+	}
 	return s, nil
 }
 
-func (b *Book) inheritParent(ctx context.Context, s *Session, who agent.Identity, parent string) error {
-	p, err := b.find(ctx, who.Tenant, parent)
-	if err != nil {
-		return ostiary.Wrap(ostiary.KindTaintUnknown, fmt.Errorf("parent session: %w", err), "the parent session is not known")
-	}
-	if p.agent != who.Subject {
+func (s *Session) inherit(p *Session) error {
+	if p.agent != s.agent {
 		return ostiary.Errorf(ostiary.KindWrongSession, "the parent session belongs to another agent")
 	}
 	p.mu.Lock()
@@ -224,6 +287,8 @@ type tainted struct {
 // recentlyTainted lists the agent's other sessions in memory, the newest taint first.
 func (b *Book) recentlyTainted(s *Session, since time.Time) []tainted {
 	var out []tainted
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for _, other := range b.sessions {
 		if other.tenant != s.tenant || other.agent != s.agent {
 			continue
