@@ -1,0 +1,23 @@
+# METADATA
+# title: Personal data on its way out
+# description: What was read of people must not leave unseen.
+package policies.pack_data.personal
+
+import rego.v2
+
+# METADATA
+# title: A sink after personal data
+# description: The session has read personal data, and the tool can carry data away. It speaks where the baseline leaves sinks to provenance (posture balanced), and not behind a hook, where every shell command is a sink.
+# labels: {owasp: ASI02, severity: high}
+verdicts contains {
+	"id": "personal.sink",
+	"behavior": "ask",
+	"reason": "the session has read personal data, and this tool can carry data out",
+	"severity": "high",
+} if {
+	input.phase == "call"
+	"pii" in input.session.labels
+	not input.tool.annotations.sensitive_sink == false
+	not input.caller.profile == "hook"
+	data.ostiary.baseline.sink_mode != "always"
+}
