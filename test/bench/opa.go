@@ -122,7 +122,7 @@ func (s *sidecar) remembered(ctx context.Context) (hits, all int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing was written
+	defer resp.Body.Close()
 	text, err := bufio.NewReader(resp.Body).ReadString('\x00')
 	if i := strings.Index(text, "remembered "); i >= 0 {
 		_, err = fmt.Sscanf(text[i:], "remembered %d of %d", &hits, &all)

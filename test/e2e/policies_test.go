@@ -76,7 +76,7 @@ func TestPoliciesComeFromABundleServer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		w.Write(packed) //nolint:errcheck // the sidecar may be gone
+		w.Write(packed)
 	}))
 	defer server.Close()
 	t.Setenv("OSTIARY_POLICIES__POLL", "1s")

@@ -127,7 +127,7 @@ func readFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
+	defer f.Close()
 	return readAll(f)
 }
 
@@ -159,7 +159,7 @@ func (s *Source) get(ctx context.Context) (packed []byte, etag string, err error
 	if err != nil {
 		return nil, "", err
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing was written
+	defer resp.Body.Close()
 	switch {
 	case resp.StatusCode == http.StatusNotModified && s.last != nil:
 		return nil, "", nil
