@@ -39,7 +39,9 @@ func TestASessionThatIsBeingOpenedHoldsUpNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	who := agent.Identity{Tenant: "t", Subject: "a", Role: agent.RoleAgent}
-	enter := func(id, parent string) (*session.Session, error) { return b.Enter(context.Background(), who, id, parent) }
+	enter := func(id, parent string) (*session.Session, error) {
+		return b.Enter(context.Background(), who, id, parent)
+	}
 	if _, err := enter("known", ""); err != nil {
 		t.Fatal(err)
 	}
