@@ -24,7 +24,7 @@ func policyConfig(cfg config.Config) (rego.Config, error) {
 		return rego.Config{}, err
 	}
 	baseline["own_paths"] = own
-	return rego.Config{Shipped: policies.FS, OperatorDir: cfg.Policies.Dir, Timeout: cfg.Policies.Timeout, Settings: map[string]map[string]any{"baseline": baseline}}, nil
+	return rego.Config{Shipped: policies.FS, Packs: cfg.Policies.Packs, OperatorDir: cfg.Policies.Dir, Timeout: cfg.Policies.Timeout, Settings: map[string]map[string]any{"baseline": baseline}}, nil
 }
 
 // ownPaths lists our configuration, state, socket, policies and declarations, by the path given and by what it really is. What is not

@@ -20,6 +20,8 @@ import (
 type Config struct {
 	// Shipped holds main, baseline, data and schema; required.
 	Shipped fs.FS
+	// Packs are the shipped packs that are on, beside the baseline; nil means all. An unknown one is refused as config_invalid.
+	Packs []string
 	// OperatorDir is added to the shipped packs; empty means none.
 	OperatorDir string
 	// Bundle is added too; nil means none.

@@ -44,7 +44,7 @@ func ReadSources(cfg Config) (Sources, error) {
 		return Sources{}, errors.New("rego: Shipped is required")
 	}
 	s := Sources{Modules: map[string]string{}, Tests: map[string]string{}, Data: map[string]any{}}
-	if err := s.readModules(cfg.Shipped, Shipped); err != nil {
+	if err := s.readShipped(cfg.Shipped, cfg.Packs); err != nil {
 		return s, err
 	}
 	if cfg.OperatorDir != "" {

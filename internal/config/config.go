@@ -59,6 +59,8 @@ type Config struct {
 
 // Policies says where policies come from.
 type Policies struct {
+	// Packs are the shipped packs that are on, beside the baseline. Defaults to all; an empty list means none.
+	Packs []string `koanf:"packs"`
 	// Dir is added to the shipped packs; empty means none.
 	Dir string `koanf:"dir"`
 	// Timeout bounds one evaluation. Defaults to 50ms.
@@ -126,7 +128,7 @@ func Load(path string, environ []string, override func(*Config)) (Config, error)
 	cfg := Config{Listen: "127.0.0.1:7070", Console: "127.0.0.1:7071", Posture: Strict, Audit: Audit{Sync: "group"}}
 	err = k.UnmarshalWithConf("", &cfg, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
 		ErrorUnused: true, WeaklyTypedInput: true, Result: &cfg, TagName: "koanf",
-		DecodeHook: mapstructure.ComposeDecodeHookFunc(refuseBareDuration, mapstructure.StringToTimeDurationHookFunc()),
+		DecodeHook: mapstructure.ComposeDecodeHookFunc(refuseBareDuration, mapstructure.StringToTimeDurationHookFunc(), mapstructure.StringToSliceHookFunc(",")),
 	}})
 	if err != nil {
 		return Config{}, invalid(err, "a setting is unknown or has the wrong type: "+oneLine(err))

@@ -3,6 +3,7 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,5 +121,24 @@ func TestVariablesOfOthersAreNoSettings(t *testing.T) {
 	got, err := config.Load(write(t, ""), []string{"OSTIARY_TOKEN=x", "OSTIARY_CLOCK_OFFSET=2h", "OSTIARY_FAILPOINTS=a", "OSTIARY_DATA=relative"}, nothing)
 	if err != nil || !filepath.IsAbs(got.Data) {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestPacksAreAListAndAnEmptyOneIsNotTheDefault(t *testing.T) {
+	for name, c := range map[string]struct {
+		file string
+		env  []string
+		want []string
+	}{
+		"default":            {"posture: strict\n", nil, nil},
+		"in the file":        {"policies: {packs: [coding, data]}\n", nil, []string{"coding", "data"}},
+		"none":               {"policies: {packs: []}\n", nil, []string{}},
+		"in the environment": {"policies: {packs: [data]}\n", []string{"OSTIARY_POLICIES__PACKS=coding,owasp_agentic"}, []string{"coding", "owasp_agentic"}},
+		"none there":         {"", []string{"OSTIARY_POLICIES__PACKS="}, []string{}},
+	} {
+		got, err := config.Load(write(t, c.file), c.env, nothing)
+		if err != nil || !slices.Equal(got.Policies.Packs, c.want) || (got.Policies.Packs == nil) != (c.want == nil) {
+			t.Errorf("%s: %#v, %v", name, got.Policies.Packs, err)
+		}
 	}
 }
