@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,8 +18,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/gin-gonic/gin"
 )
 
 const (
@@ -29,7 +26,13 @@ const (
 )
 
 func main() {
-	if err := run(context.Background()); err != nil {
+	var err error
+	if len(os.Args) > 1 && os.Args[1] == echoCommand {
+		err = serveEcho()
+	} else {
+		err = run(context.Background())
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -46,17 +49,18 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer side.stop()
-	echo, err := startEcho()
+	echo, err := startEcho(ctx)
 	if err != nil {
 		return err
 	}
+	defer echo.stop()
 	rss, err := side.rss()
 	if err != nil {
 		return err
 	}
 	fmt.Printf("idle RSS %.1f MB\n", float64(rss)/1024)
 	targets := []target{
-		{"gin echo", echo + "/echo", "", sameBody},
+		{"gin echo", echo.url, "", sameBody},
 		{"decision, one call", side.AgentURL + "/v1/decisions", side.token, oneCall},
 		{"decision, another path each time", side.AgentURL + "/v1/decisions", side.token, anotherPath},
 		{"decision, mixed calls", side.AgentURL + "/v1/decisions", side.token, mixedBody},
@@ -180,26 +184,6 @@ func (s *sidecar) rss() (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("no VmRSS in /proc/%d/status", s.PID)
-}
-
-// startEcho serves the floor: gin, which reads a JSON body and writes it back.
-func startEcho() (string, error) {
-	gin.SetMode(gin.ReleaseMode)
-	engine := gin.New()
-	engine.POST("/echo", func(c *gin.Context) {
-		var v map[string]any
-		if err := c.ShouldBindJSON(&v); err != nil {
-			c.Status(http.StatusBadRequest)
-			return
-		}
-		c.JSON(http.StatusOK, v)
-	})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	go http.Serve(l, engine) // ends with the process
-	return "http://" + l.Addr().String(), nil
 }
 
 type result struct {

@@ -16,13 +16,13 @@ import (
 	"ostiary/policies"
 )
 
-// peer is `opa run -s` with the shipped policies and their data.
+// peer is another server in a process of its own.
 type peer struct {
 	url string
 	cmd *exec.Cmd
 }
 
-// startOPA returns nil when there is no opa to run.
+// startOPA starts `opa run -s` with the shipped policies and their data; nil when there is no opa to run.
 func startOPA(ctx context.Context, dir string) (*peer, error) {
 	binary := os.Getenv("OPA")
 	if binary == "" {
