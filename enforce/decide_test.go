@@ -13,6 +13,7 @@ import (
 
 	"ostiary"
 	"ostiary/agent"
+	"ostiary/agent/session"
 	"ostiary/audit"
 	"ostiary/decision"
 	"ostiary/enforce"
@@ -460,15 +461,22 @@ func TestTheRecordIsWrittenBeforeTheQuestionIsAsked(t *testing.T) {
 	}
 }
 
+// unreadable is a store on a broken disk.
+type unreadable struct{ session.Store }
+
+func (unreadable) Load(context.Context, string, string) (session.Record, error) {
+	return session.Record{}, errors.New("input/output error")
+}
+
 func TestUnreadableSessionsDenyAsTaintUnknown(t *testing.T) {
 	t.Parallel()
-	h := open(t, nil)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // the store's read fails, as on a broken disk
-	d, err := h.Decide(ctx, ann, call(send, `{"to":"x"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := open(t, func(h *house, _ *queue.DeskConfig) {
+		var err error
+		if h.cfg.Sessions, err = session.NewBook(session.Config{Store: unreadable{}, Now: h.clock, Epoch: "1"}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	d := h.decide(t, ann, call(send, `{"to":"x"}`))
 	want(t, d, "deny", "taint_unknown")
 	if d.Source != "error" || h.openItems(t) != 0 {
 		t.Errorf("%+v", d)

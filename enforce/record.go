@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 
 	"ostiary"
 	"ostiary/audit"
@@ -77,8 +78,11 @@ func (e *Enforcer) loggable(input jsontext.Value) jsontext.Value {
 
 // checkIDs refuses identifiers that look like a credential: they are logged as they are, since the log is found by them.
 func (e *Enforcer) checkIDs(req wire.DecisionRequest) error {
-	ids := strings.Join([]string{req.SessionID, req.ParentSessionID, req.RequestID, req.InvocationID, req.Tool.String()}, "\n")
-	out, err := e.cfg.Masker.Text(context.Background(), sanitize.NewScope(), ids, sanitize.Options{})
+	ids := slices.DeleteFunc([]string{req.SessionID, req.ParentSessionID, req.RequestID, req.InvocationID, req.Tool.String()}, harmless)
+	if len(ids) == 0 {
+		return nil
+	}
+	out, err := e.cfg.Masker.Text(context.Background(), sanitize.NewScope(), strings.Join(ids, "\n"), sanitize.Options{})
 	if err != nil {
 		return ostiary.Wrap(ostiary.KindInvalidField, err, "the identifiers of the request cannot be checked")
 	}
@@ -86,6 +90,16 @@ func (e *Enforcer) checkIDs(req wire.DecisionRequest) error {
 		return ostiary.Errorf(ostiary.KindInvalidField, "an identifier of the request looks like a credential, and identifiers are logged").WithFix("use random ids")
 	}
 	return nil
+}
+
+// harmless reports whether an identifier is too short for a credential, or a UUID, with a word before it or without.
+func harmless(id string) bool {
+	const shortest, uuidLength = 16, 36
+	_, tail, found := strings.Cut(id, "_")
+	if !found {
+		tail = id
+	}
+	return len(id) < shortest || len(tail) == uuidLength && uuid.Validate(tail) == nil
 }
 
 // masked returns one string for a reviewer: as it is, unless it holds a secret; what cannot be checked is not shown.

@@ -27,7 +27,7 @@ func (s *Server) decide(c *gin.Context) {
 	if req.RequestID == "" {
 		req.RequestID = c.GetString(requestKey)
 	}
-	ctx, cancel := s.untilDraining(c.Request.Context())
+	ctx, cancel := s.whileWaiting(c.Request.Context(), req.WaitMS > 0)
 	defer cancel()
 	d, err := s.cfg.Enforcer.Decide(ctx, who(c), req)
 	s.answerWait(c, d, err, req.WaitMS > 0)
@@ -39,12 +39,8 @@ func (s *Server) review(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	ctx := c.Request.Context()
-	if wait > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = s.untilDraining(ctx)
-		defer cancel()
-	}
+	ctx, cancel := s.whileWaiting(c.Request.Context(), wait > 0)
+	defer cancel()
 	d, err := s.cfg.Enforcer.Review(ctx, who(c), c.Param("id"), wait)
 	s.answerWait(c, d, err, wait > 0)
 }
@@ -76,6 +72,14 @@ func readWait(text string) (time.Duration, error) {
 		return 0, &ostiary.Error{Kind: ostiary.KindInvalidField, Msg: "wait must be a duration such as 25s"}
 	}
 	return d, nil
+}
+
+// whileWaiting returns a context that also ends when the server drains, for a request that waits. One that does not wait is let finish.
+func (s *Server) whileWaiting(ctx context.Context, waits bool) (context.Context, context.CancelFunc) {
+	if !waits {
+		return ctx, func() {}
+	}
+	return s.untilDraining(ctx)
 }
 
 // untilDraining returns a context that also ends when the server drains.

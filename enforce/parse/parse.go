@@ -73,10 +73,12 @@ func (w words) sorted() []string {
 	return out
 }
 
+var homeAsTilde = strings.NewReplacer("${HOME}", "~", "$HOME", "~")
+
 // find takes in what may be a path or a host in a string: all of it where the role says so, and its telling words otherwise, since a shell
 // command, a patch or a free text can name one anywhere.
 func find(leaf strictjson.Leaf, role tool.Role, at place, paths, hosts words) {
-	text := strings.NewReplacer("${HOME}", "~", "$HOME", "~").Replace(leaf.Text)
+	text := homeAsTilde.Replace(leaf.Text)
 	if role == tool.RolePath {
 		paths.add(at.absolute(leaf.Text))
 	}
@@ -86,6 +88,9 @@ func find(leaf strictjson.Leaf, role tool.Role, at place, paths, hosts words) {
 		}
 	}
 	for word := range strings.FieldsFuncSeq(leaf.Text, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`;|<>(){}", r) }) {
+		if !strings.Contains(word, "//") { // without it there is no host
+			continue
+		}
 		if u, err := url.Parse(word); err == nil && u.Host != "" {
 			hosts.add(strings.ToLower(u.Hostname()))
 		}
