@@ -7,7 +7,7 @@ import rego.v2
 
 # METADATA
 # title: A sink after personal data
-# description: The session has read personal data, and the tool can carry data away. It speaks where the baseline leaves sinks to provenance (posture balanced), and not behind a hook, where every shell command is a sink.
+# description: The session has read personal data, and the tool can carry data away that is not the user's own words. It speaks where the baseline leaves sinks to provenance (posture balanced), and not behind a hook, where every shell command is a sink.
 # labels: {owasp: ASI02, severity: high}
 verdicts contains {
 	"id": "personal.sink",
@@ -20,4 +20,14 @@ verdicts contains {
 	not input.tool.annotations.sensitive_sink == false
 	not input.caller.profile == "hook"
 	data.ostiary.baseline.sink_mode != "always"
+	not users_own_words
+}
+
+# What the user said, or a person has approved, carries nothing out that was read.
+users_own_words if {
+	input.request.known
+	count(input.provenance.args) > 0
+	every arg in input.provenance.args {
+		arg.origin in {"user", "endorsed"}
+	}
 }
