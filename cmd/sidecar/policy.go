@@ -18,7 +18,7 @@ import (
 func policyCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "policy", Short: "Check, test and try policies before they are in force", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(policyCheckCommand(), policyLintCommand(), policyTestCommand(), policyCoverageCommand(), policyExplainCommand(), policyReplayCommand())
+	cmd.AddCommand(policyCheckCommand(), policyLintCommand(), policyTestCommand(), policyCoverageCommand(), policyExplainCommand(), policyVerifyCommand(), policyReplayCommand())
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ostiary"
+	"ostiary/decision/workbench/invariant"
 	"ostiary/decision/workbench/whatif"
 	"ostiary/internal/term"
 )
@@ -109,5 +110,37 @@ func policyReplayCommand() *cobra.Command {
 			return f.show(cmd, r, r.Flipped == 0, r.WriteText)
 		}}
 	f.register(cmd)
+	return cmd
+}
+
+func policyVerifyCommand() *cobra.Command {
+	var f policyFlags
+	var budget int
+	cmd := &cobra.Command{Use: "verify FILE", Short: "Look for calls that break invariants", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if budget < 1 {
+				return ostiary.Errorf(ostiary.KindConfigInvalid, "the budget is %d, want at least 1", budget)
+			}
+			raw, err := readSmall(cmd, args)
+			if err != nil {
+				return err
+			}
+			invariants, err := invariant.Read(raw)
+			if err != nil {
+				return err
+			}
+			l, err := f.lab(cmd)
+			if err != nil {
+				return err
+			}
+			progress := term.NewProgress(cmd.ErrOrStderr(), "evaluations")
+			r, err := l.Verify(cmd.Context(), invariants, budget, progress.At)
+			if progress.End(); err != nil {
+				return err
+			}
+			return f.show(cmd, r, r.OK, r.WriteText)
+		}}
+	f.register(cmd)
+	cmd.Flags().IntVar(&budget, "budget", whatif.Budget, "how many evaluations one invariant may take")
 	return cmd
 }

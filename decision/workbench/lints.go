@@ -141,7 +141,7 @@ func builtinMayFail(f *lintFile) []hit {
 	var out []hit
 	for _, r := range f.Rules {
 		known := aliases(r)
-		ofInput := func(t *ast.Term) bool { return isInput(t) && len(t.Value.(ast.Ref)) > 1 || known[t.String()] != "" }
+		ofInput := func(t *ast.Term) bool { return isInput(t) || known[t.String()] != "" }
 		guarded := map[string]bool{}
 		calls(r, func(name string, operands []*ast.Term, _ *ast.Location) {
 			for _, t := range operands {

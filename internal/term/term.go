@@ -51,11 +51,19 @@ func (o *Out) style(code, text string) Styled {
 	return Styled(text)
 }
 
-// Bold, Dim, Red, Green and Yellow clean a text and give it a style.
-func (o *Out) Bold(text string) Styled   { return o.style(bold, text) }
-func (o *Out) Dim(text string) Styled    { return o.style(dim, text) }
-func (o *Out) Red(text string) Styled    { return o.style(red, text) }
-func (o *Out) Green(text string) Styled  { return o.style(green, text) }
+// Bold cleans a text, as the other styles do, and makes it stand out.
+func (o *Out) Bold(text string) Styled { return o.style(bold, text) }
+
+// Dim is for what matters less.
+func (o *Out) Dim(text string) Styled { return o.style(dim, text) }
+
+// Red is for what is wrong.
+func (o *Out) Red(text string) Styled { return o.style(red, text) }
+
+// Green is for what is fine.
+func (o *Out) Green(text string) Styled { return o.style(green, text) }
+
+// Yellow is for what is worth a look.
 func (o *Out) Yellow(text string) Styled { return o.style(yellow, text) }
 
 // Line writes a line. Strings among the arguments are cleaned, so that nothing that was read can move the cursor.
@@ -142,6 +150,6 @@ func (p *Progress) At(done, total uint64) {
 // End takes what was told off the terminal.
 func (p *Progress) End() {
 	if p != nil && p.shown {
-		fmt.Fprint(p.w, "\r\x1b[K")
+		fmt.Fprintf(p.w, "\r\x1b[K")
 	}
 }

@@ -205,9 +205,7 @@ func anyValues(mine []*use, path []string) []Value {
 			values = append(values, c)
 		}
 	}
-	for _, n := range numbers(constants, 1, math.Inf(1)) {
-		values = append(values, n)
-	}
+	values = append(values, numbers(constants, 1, math.Inf(1))...)
 	values = append(values, Value("-1"), Value("null"), Value("true"), Value("false"), Value("[]"), Value("{}"))
 	var out []Value
 	for _, v := range values {
@@ -228,6 +226,9 @@ func (d *Dimension) members(mine []*use) {
 		if len(s.path) > len(d.Path) {
 			names[s.path[len(d.Path)]] = append(names[s.path[len(d.Path)]], s.constants...)
 		}
+	}
+	if isOptional(d.Path) {
+		d.Values = append(d.Values, nil)
 	}
 	objects := []map[string]Value{{}}
 	for _, name := range slices.Sorted(maps.Keys(names)) {

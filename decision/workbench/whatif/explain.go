@@ -82,7 +82,7 @@ func (l *Lab) Explain(ctx context.Context, in decision.Input, progress func(done
 	}
 	for _, v := range a.outcome.Verdicts {
 		about := l.about[v.Policy+" "+v.ID]
-		e.Rules = append(e.Rules, Spoken{Verdict: v, Decided: v.Behavior == a.behavior, Title: about.title, Description: about.description, File: about.file, Line: about.line})
+		e.Rules = append(e.Rules, Spoken{Verdict: v, Decided: v.Behavior == a.behavior, Title: about.Title, Description: about.Description, File: about.File, Line: about.Line})
 	}
 	for _, d := range l.reads {
 		e.Reads = append(e.Reads, Reading{reading.Text(d.Path), reading.Get(&in, d.Path)})
@@ -102,23 +102,24 @@ func sentence(err error) string {
 
 // alternative is one change that can be tried.
 type alternative struct {
-	path []string
-	to   Value
+	path    []string
+	to      Value
+	promise int
 }
 
 // search tries other values in one place each, and then in two, when none of the first loosens the answer.
 func (l *Lab) search(ctx context.Context, e *Explanation, progress func(done, total uint64)) error {
 	broken := brokenRules(&e.Input) // a document written by hand may be one that the sidecar would not make
-	said := verdictsOf(l.ask(ctx, &e.Input))
-	try := func(changes ...alternative) (moved bool, err error) {
+	said := l.ask(ctx, &e.Input)
+	try := func(changes ...alternative) (promise int, err error) {
 		in := e.Input
 		for _, c := range changes {
 			if err := apply(&in, c); err != nil {
-				return false, err
+				return 0, err
 			}
 		}
 		if !slices.Equal(brokenRules(&in), broken) {
-			return false, nil
+			return 0, nil
 		}
 		e.Tried++
 		progress(uint64(e.Tried), 0)
@@ -126,22 +127,18 @@ func (l *Lab) search(ctx context.Context, e *Explanation, progress func(done, to
 		if a.behavior != e.Behavior && (len(changes) == 1 || a.behavior > e.Behavior || len(e.Changes) == 0) {
 			e.Changes = append(e.Changes, changed(&e.Input, changes, a))
 		}
-		return verdictsOf(a) != said, ctx.Err()
+		return promises(said, a), ctx.Err()
 	}
-	var telling, silent []alternative // what changes the verdicts goes first into pairs
-	for _, c := range l.alternatives(&e.Input) {
-		moved, err := try(c)
-		if err != nil {
+	all := l.alternatives(&e.Input)
+	for i := range all {
+		var err error
+		if all[i].promise, err = try(all[i]); err != nil {
 			return err
 		}
-		if moved {
-			telling = append(telling, c)
-		} else {
-			silent = append(silent, c)
-		}
 	}
+	slices.SortStableFunc(all, func(a, b alternative) int { return cmp.Compare(b.promise, a.promise) })
 	if loosened := slices.ContainsFunc(e.Changes, func(c Change) bool { return c.Behavior > e.Behavior }); !loosened && (e.Behavior < decision.Allow || len(e.Changes) == 0) {
-		if err := pairs(slices.Concat(telling, silent), func() bool { return e.Tried < maxPairs && e.loosened() < maxFound }, try); err != nil {
+		if err := pairs(all, func() bool { return e.Tried < maxPairs && e.loosened() < maxFound }, try); err != nil {
 			return err
 		}
 	}
@@ -163,7 +160,7 @@ func (e *Explanation) loosened() int {
 }
 
 // pairs tries all changes of two places, for as long as more are wanted.
-func pairs(all []alternative, more func() bool, try func(...alternative) (bool, error)) error {
+func pairs(all []alternative, more func() bool, try func(...alternative) (int, error)) error {
 	for j := range all {
 		for i := range j {
 			if !more() {
@@ -180,12 +177,16 @@ func pairs(all []alternative, more func() bool, try func(...alternative) (bool, 
 	return nil
 }
 
-func verdictsOf(a answer) string {
-	var b strings.Builder
-	for _, v := range a.outcome.Verdicts {
-		b.WriteString(v.Policy + " " + v.ID + " " + v.Behavior.String() + "\n")
+// promises counts the verdicts that decided and are gone with a change: such changes go into pairs first.
+func promises(before, after answer) int {
+	n := 0
+	for _, v := range before.outcome.Verdicts {
+		gone := !slices.ContainsFunc(after.outcome.Verdicts, func(x decision.Verdict) bool { return x.ID == v.ID && x.Policy == v.Policy && x.Behavior == v.Behavior })
+		if v.Behavior == before.behavior && gone {
+			n++
+		}
 	}
-	return b.String()
+	return n
 }
 
 func changed(in *decision.Input, changes []alternative, a answer) Change {
@@ -236,7 +237,7 @@ func (l *Lab) alternatives(in *decision.Input) []alternative {
 				continue
 			}
 			seen = append(seen, reading.Show(v))
-			out = append(out, alternative{d.Path, v})
+			out = append(out, alternative{path: d.Path, to: v})
 		}
 	}
 	return out

@@ -26,7 +26,8 @@ type Lab struct {
 	bench    *rego.Bench
 	packages []rego.Package
 	reads    []reading.Dimension
-	about    map[string]about // by policy and id
+	about    map[string]reading.About              // by policy and id
+	says     map[string]map[decision.Behavior]bool // by policy
 }
 
 // timeout of one evaluation: longer than the sidecar's, so that a busy machine changes no answer.
@@ -49,7 +50,7 @@ func Open(ctx context.Context, cfg rego.Config) (*Lab, error) {
 		}
 	}
 	found := reading.Find(modules, src.Data)
-	l.about = findAbout(modules)
+	l.about, l.says = reading.FindAbout(modules), reading.FindSays(modules)
 	l.packages = l.bench.Packages()
 	for i, p := range l.packages {
 		layer, _, _ := strings.Cut(p.Name, ".")

@@ -122,3 +122,40 @@ func (r ReplayReport) WriteText(o *term.Out) {
 		o.Line("%s", o.Green(sum))
 	}
 }
+
+// WriteText shows each invariant: whether it holds, over how much, and what breaks it.
+func (r VerifyReport) WriteText(o *term.Out) {
+	for _, one := range r.Results {
+		switch {
+		case !one.Holds:
+			o.Line("%s  %s", o.Red("broken  "), one.Name)
+		case one.Complete:
+			o.Line("%s  %s", o.Green("holds   "), one.Name)
+		default:
+			o.Line("%s  %s", o.Yellow("not broken"), one.Name)
+		}
+		covered := fmt.Sprintf("%.4g cases by %d evaluations", one.Cases, one.Evaluations)
+		switch {
+		case one.Complete:
+			o.Line("  %s: all that the policies can tell apart", covered)
+		case one.Holds:
+			o.Line("  %s; it is not proved, since values are only sampled:", covered)
+			for _, b := range one.Bounds {
+				o.Line("    %s", b)
+			}
+		}
+		if one.Failures > 0 {
+			o.Line("  %s", o.Yellow(fmt.Sprintf("%d evaluations failed, which denies", one.Failures)))
+		}
+		for _, c := range one.Counters {
+			why := "no rule speaks"
+			if len(c.Rules) > 0 {
+				why = strings.Join(c.Rules, ", ")
+			}
+			o.Line("  %s by %s", paint(o, c.Behavior), why)
+			for _, d := range c.Differs {
+				o.Line("    %-34s %s", d.Path, reading.Show(d.Value))
+			}
+		}
+	}
+}
