@@ -85,6 +85,7 @@ var layers = map[string]int{
 var heavy = map[string][]string{
 	"github.com/gin-gonic/gin":               {"enforce/httpapi", "web"},
 	"github.com/open-policy-agent/opa":       {"decision/rego", "decision/rego/bundle", "decision/rego/bundle/bundletest", "decision/rego/document", "decision/workbench", "decision/workbench/reading", "decision/workbench/whatif"},
+	"mvdan.cc/sh":                            {"enforce/parse"},
 	"github.com/golang-jwt/jwt":              {"decision/permit", "agent/credential"},
 	"github.com/redis/go-redis":              {"queue/redisqueue"},
 	"github.com/modelcontextprotocol/go-sdk": {},
