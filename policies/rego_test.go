@@ -144,7 +144,7 @@ func shipped(t *testing.T) []rule {
 		notes := map[*ast.Rule]*ast.Annotations{}
 		for _, a := range s.module.Annotations {
 			for _, r := range s.module.Rules {
-				if a.Scope == "rule" && a.GetTargetPath().Equal(r.Path()) && r.Location.Row == a.EndLoc().Row+1 {
+				if a.Scope == "rule" && a.GetTargetPath().Equal(r.Ref()) && r.Location.Row == a.EndLoc().Row+1 {
 					notes[r] = a
 				}
 			}
