@@ -43,6 +43,9 @@ func (f *policyFlags) sources(cmd *cobra.Command) (rego.Config, error) {
 	if err != nil {
 		return rego.Config{}, err
 	}
+	if cfg.Policies.Bundle != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sidecar: the bundle of the configuration is not looked at; give the directory that it is built from with --policies\n")
+	}
 	return policyConfig(cfg)
 }
 
