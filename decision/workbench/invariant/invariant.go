@@ -277,6 +277,14 @@ func (c *Condition) Narrow(d reading.Dimension) (reading.Dimension, error) {
 	if add(d.Values); len(out.Values) == 0 || c.edges {
 		add(c.given)
 	}
+	if c.edges { // and what lies between the edge and the values next to it
+		edge, _ := numberOf(c.given[0])
+		for _, v := range out.Values {
+			if n, ok := numberOf(v); ok {
+				add([]Value{Value(strconv.FormatFloat((n+edge)/2, 'f', -1, 64))})
+			}
+		}
+	}
 	if len(out.Values) == 0 {
 		return out, fmt.Errorf("no value of %s fits", reading.Text(c.Path))
 	}

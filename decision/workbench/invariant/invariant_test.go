@@ -64,7 +64,7 @@ func TestAllFormsNarrowAPlace(t *testing.T) {
 		"provenance.args": {`[]`, `[{"origin":"untrusted","role":"url"}]`, `[{"origin":"user"}]`},
 	}
 	want := map[string]string{
-		"phase": `"call"`, "tool.name": `"a" "b"`, "session.labels": `["pii"] ["pii","secret"]`, "result.labels": `[]`, "caller.confidence": "0 0.49 -0.5",
+		"phase": `"call"`, "tool.name": `"a" "b"`, "session.labels": `["pii"] ["pii","secret"]`, "result.labels": `[]`, "caller.confidence": "0 0.49 -0.5 0.25 0.495",
 		"session.error_streak": "3 4", "caller.profile": `"api"`, "evidence.status": "absent", "args.n": "7", "provenance.args": `[{"origin":"untrusted","role":"url"}]`,
 	}
 	for _, c := range list[0].When {

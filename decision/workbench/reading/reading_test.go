@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,7 @@ func TestHowAPlaceIsReadDecidesWhetherItsValuesAreAll(t *testing.T) {
 		`input.tool.name in {"x", "y"}`:                              false,
 		"n := input.tool.name\n\tn == \"x\"":                         false,
 		`input.tool.name in data.ostiary.baseline.evidence_warnings`: false,
+		`input.tool.name > "x"`:                                      true,
 		`startswith(input.tool.name, "x")`:                           true,
 		`input.tool.name == input.tool.namespace`:                    true,
 		"n := input.tool.name\n\tstartswith(n, \"x\")":               true,
@@ -80,6 +82,37 @@ func TestHowAPlaceIsReadDecidesWhetherItsValuesAreAll(t *testing.T) {
 		u := Find(map[string]*ast.Module{"t.rego": m}, map[string]any{"baseline": map[string]any{"evidence_warnings": []any{"w"}}})
 		if d := u.Dimension([]string{"tool", "name"}); (d.Bound != "") != bound {
 			t.Errorf("%s: bound %q, values %s", rules, d.Bound, d.Values)
+		}
+	}
+}
+
+// Of every stretch between two thresholds, and beyond the last ones, some value is tried; only such as the place can hold.
+func TestEveryStretchBetweenThresholdsIsTried(t *testing.T) {
+	for rules, c := range map[string]struct{ place, want string }{
+		"input.args.n > -5":                                                {"args.n", "-6 -5 -4"},
+		"input.args.n > 1\n\tinput.args.n < 1.5":                           {"args.n", "1 1.25 1.5 2.5"},
+		"input.session.error_streak > 2.5":                                 {"session.error_streak", "0 1 2 3 4"},
+		"input.caller.confidence < 0.8":                                    {"caller.confidence", "absent 0.79 0.8 0.81"},
+		"input.caller.confidence < 0.8\n\tinput.caller.confidence > 0.795": {"caller.confidence", "0.795 0.7975 0.8"},
+		"input.result.findings.pii > 3":                                    {"result.findings", `absent {} {"pii":2} {"pii":3} {"pii":4}`},
+	} {
+		m, err := ast.ParseModule("t.rego", head+verdict("t.x", "ask", "\t"+rules))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := Find(map[string]*ast.Module{"t.rego": m}, nil).Dimension(strings.Split(c.place, "."))
+		var got []string
+		for _, v := range d.Values {
+			got = append(got, Show(v))
+			var in decision.Input
+			if err := Put(&in, d.Path, v); err != nil {
+				t.Errorf("%s cannot be %s: %v", c.place, v, err)
+			}
+		}
+		for _, want := range strings.Fields(c.want) {
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: %q lacks %s", rules, got, want)
+			}
 		}
 	}
 }

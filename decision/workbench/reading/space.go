@@ -46,7 +46,7 @@ const (
 // Dimension finds the values of a place.
 func (u *Uses) Dimension(path []string) Dimension {
 	d := Dimension{Path: path}
-	mine := u.within(path)
+	mine := u.around(path)
 	for _, s := range mine {
 		if s.other != "" && d.Bound == "" {
 			d.Bound = s.other
@@ -66,9 +66,9 @@ func (u *Uses) Dimension(path []string) Dimension {
 	case t.Kind() == reflect.Bool:
 		d.Values, d.Bound = []Value{Value("false"), Value("true")}, ""
 	case t.Kind() == reflect.Int:
-		d.Values = numbers(constantsOf(mine), 1, math.Inf(1))
+		d.Values = counts(constantsOf(mine))
 	case t.Kind() == reflect.Pointer:
-		d.Values = append([]Value{nil}, numbers(constantsOf(mine), 0.01, 1)...)
+		d.Values = append([]Value{nil}, numbers(constantsOf(mine), 0.01, 0, 1)...)
 	case t.Kind() == reflect.String:
 		d.strings(mine)
 	case t.Kind() == reflect.Map:
@@ -79,8 +79,8 @@ func (u *Uses) Dimension(path []string) Dimension {
 	return d
 }
 
-// within lists the uses at, below and above a place.
-func (u *Uses) within(path []string) []*use {
+// around lists the uses at, below and above a place.
+func (u *Uses) around(path []string) []*use {
 	var out []*use
 	for _, key := range slices.Sorted(maps.Keys(u.at)) {
 		s := u.at[key]
@@ -168,21 +168,46 @@ func unquote(v Value) string {
 	return s
 }
 
-// numbers are 0, and every threshold with a step to both sides.
-func numbers(constants []Value, step, most float64) []Value {
+// numbers are 0, every threshold with a step to both sides, and what lies between two of them.
+func numbers(constants []Value, step, least, most float64) []Value {
 	out := []float64{0}
 	for _, c := range constants {
 		if n, err := strconv.ParseFloat(string(c), 64); err == nil {
-			for _, v := range []float64{n - step, n, n + step} {
-				if v >= 0 && v <= most {
-					out = append(out, math.Round(v*1e9)/1e9)
-				}
-			}
+			out = append(out, n-step, n, n+step)
 		}
 	}
 	slices.Sort(out)
+	out = slices.Compact(out)
+	for i := range len(out) - 1 {
+		out = append(out, (out[i]+out[i+1])/2)
+	}
+	return within(out, least, most, func(n float64) []float64 { return []float64{math.Round(n*1e9) / 1e9} })
+}
+
+// counts are numbers of which there are no fractions and none below 0.
+func counts(constants []Value) []Value {
+	var out []float64
+	for _, v := range numbers(constants, 1, math.Inf(-1), math.Inf(1)) {
+		if n, err := strconv.ParseFloat(string(v), 64); err == nil {
+			out = append(out, n)
+		}
+	}
+	return within(out, 0, math.MaxInt32, func(n float64) []float64 { return []float64{math.Floor(n), math.Ceil(n)} })
+}
+
+// within makes values of numbers that lie in a range, once they are made fit.
+func within(numbers []float64, least, most float64, fit func(float64) []float64) []Value {
+	var fitting []float64
+	for _, n := range numbers {
+		for _, v := range fit(n) {
+			if v >= least && v <= most {
+				fitting = append(fitting, v+0) // no negative zero
+			}
+		}
+	}
+	slices.SortFunc(fitting, func(a, b float64) int { return cmp.Or(cmp.Compare(math.Abs(a), math.Abs(b)), cmp.Compare(b, a)) })
 	var values []Value
-	for _, v := range slices.Compact(out) {
+	for _, v := range slices.Compact(fitting) {
 		values = append(values, Value(strconv.FormatFloat(v, 'f', -1, 64)))
 	}
 	return values
@@ -205,7 +230,7 @@ func anyValues(mine []*use, path []string) []Value {
 			values = append(values, c)
 		}
 	}
-	values = append(values, numbers(constants, 1, math.Inf(1))...)
+	values = append(values, numbers(constants, 1, math.Inf(-1), math.Inf(1))...)
 	values = append(values, Value("-1"), Value("null"), Value("true"), Value("false"), Value("[]"), Value("{}"))
 	var out []Value
 	for _, v := range values {
@@ -235,7 +260,7 @@ func (d *Dimension) members(mine []*use) {
 		var next []map[string]Value
 		for _, o := range objects {
 			next = append(next, o)
-			for _, n := range numbers(names[name], 1, math.Inf(1)) {
+			for _, n := range counts(names[name]) {
 				more := maps.Clone(o)
 				more[name] = n
 				next = append(next, more)
@@ -355,7 +380,7 @@ func memberValues(kind reflect.Kind, path []string, s *use) []Value {
 	case reflect.Bool:
 		return []Value{Value("false"), Value("true")}
 	case reflect.Int:
-		return numbers(s.constants, 1, math.Inf(1))
+		return counts(s.constants)
 	case reflect.String:
 		words := closed[Text(path)]
 		if words == nil {

@@ -231,7 +231,9 @@ func (d *study) call(name string, operands []*ast.Term) {
 	switch {
 	case len(operands) == 2 && slices.Contains(comparisons, name):
 		for i, t := range operands {
-			d.compare(t, operands[1-i])
+			if ordered := name[0] == 'g' || name[0] == 'l'; !ordered || d.numeric(operands[1-i]) {
+				d.compare(t, operands[1-i])
+			}
 		}
 	case len(operands) == 2 && name == "internal.member_2":
 		d.compare(operands[0], operands[1])
@@ -243,6 +245,12 @@ func (d *study) call(name string, operands []*ast.Term) {
 			d.note(operands[0], path, nil)
 		}
 	}
+}
+
+// numeric reports whether a term is a number: what is larger than a text is not found by trying that text.
+func (d *study) numeric(t *ast.Term) bool {
+	constants := d.constants(t)
+	return len(constants) > 0 && !slices.ContainsFunc(constants, func(c Value) bool { return c.Kind() != '0' })
 }
 
 // compare takes note of a place, or of its count, that is held against constants.
