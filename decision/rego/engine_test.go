@@ -276,3 +276,13 @@ func TestTheRevisionFollowsTheContent(t *testing.T) {
 		t.Error("other data has the same revision")
 	}
 }
+
+func TestEitherImportMakesNotSafe(t *testing.T) {
+	for _, safe := range []string{"rego.v2", "future.keywords.not"} {
+		e := load(t, operator(t, map[string]string{"t.rego": "package policies.operator.t\nimport " + safe + "\n" +
+			`verdicts contains {"id": "t.x", "behavior": "deny", "reason": "r"} if not is_number(input.caller.confidence)`}))
+		if out := decide(t, e, call(nil)); out.Behavior != decision.Deny {
+			t.Errorf("%s: an absent field is skipped: %+v", safe, out)
+		}
+	}
+}

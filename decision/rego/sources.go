@@ -154,7 +154,7 @@ func OperatorFaults(name string, m *ast.Module) []error {
 	}
 	safeNot := slices.ContainsFunc(m.Imports, func(i *ast.Import) bool {
 		p := i.Path.String()
-		return p == "rego.v2" || p == "future.keywords.not"
+		return p == "rego.v2" || p == `future.keywords["not"]` // as OPA writes future.keywords.not
 	})
 	if !safeNot {
 		faults = append(faults, brokenAt(name, m.Package.Location.Row, `add "import rego.v2" below the package line: without it, "not" on an absent field skips the rule silently`))
