@@ -30,8 +30,6 @@ type Config struct {
 	Settings map[string]map[string]any
 	// Timeout bounds one evaluation, without the wait for a processor. Default 50ms.
 	Timeout time.Duration
-	// NoMemo evaluates every call anew, by the entrypoint.
-	NoMemo bool
 	// Record is told the revision before it is put in force; its error keeps it out. Optional.
 	Record func(revision string) error
 
@@ -88,7 +86,7 @@ func (e *Engine) Revision() string { return e.current.Load().revision }
 // Callers must not change the Outcome's verdicts: other callers may hold the same.
 func (e *Engine) Decide(ctx context.Context, in decision.Input) (decision.Outcome, error) {
 	s := e.current.Load()
-	if e.cfg.NoMemo || s.memo.off.Load() {
+	if s.memo.off.Load() {
 		return e.timed(ctx, s, func(ctx context.Context) (decision.Outcome, error) { return s.evaluateWhole(ctx, &in) })
 	}
 	k := keys.Get().(*key) //nolint:forcetypeassert // the pool holds nothing else

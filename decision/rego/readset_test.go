@@ -128,14 +128,10 @@ func TestRememberedAnswersAreTheWholeEvaluations(t *testing.T) {
 	e := loadWith(t, `verdicts contains {"id": "t.amount", "behavior": "deny", "reason": sprintf("%v is too much", [input.args.a])} if input.args.a > 2
 verdicts contains {"id": "t.deep", "behavior": "ask", "reason": "deep"} if input.args.o.k == "v"
 verdicts contains {"id": "t.night", "behavior": "ask", "reason": "night"} if not input.clock.work_hours`)
-	whole, err := Load(context.Background(), Config{Shipped: policies.FS, Timeout: time.Minute, NoMemo: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole.current.Store(e.current.Load())
+	whole := e.current.Load()
 	rapid.Check(t, func(t *rapid.T) {
 		in := inputs().Draw(t, "input")
-		want, err := whole.Decide(context.Background(), in)
+		want, err := whole.evaluateWhole(context.Background(), &in)
 		if err != nil {
 			t.Fatal(err)
 		}

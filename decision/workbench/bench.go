@@ -78,9 +78,6 @@ func (b *Bench) operators(name string) bool {
 	return !strings.HasPrefix(name, rego.Shipped)
 }
 
-// Sources is what was read, for those who evaluate it.
-func (b *Bench) Sources() rego.Sources { return b.src }
-
 func (b *Bench) store() storage.Store {
 	return inmem.NewFromObjectWithOpts(map[string]any{"ostiary": b.src.Data}, inmem.OptRoundTripOnWrite(false))
 }
