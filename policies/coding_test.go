@@ -25,7 +25,7 @@ var risks = map[string]tool.Risk{
 }
 
 // coding turns a line of testdata into the input document of a call behind a hook: a shell command, or @Tool path content.
-func coding(t *testing.T, text string) decision.Input {
+func coding(t testing.TB, text string) decision.Input {
 	t.Helper()
 	name, args := "Bash", map[string]string{"command": text}
 	if rest, ok := strings.CutPrefix(text, "@"); ok {
@@ -90,7 +90,7 @@ func lines(t *testing.T, name string) []string {
 	return out
 }
 
-func engine(t *testing.T) *rego.Engine {
+func engine(t testing.TB) *rego.Engine {
 	t.Helper()
 	t.Setenv("HOME", "/home/ann")
 	e, err := rego.Load(context.Background(), rego.Config{Shipped: policies.FS, Timeout: time.Minute})

@@ -13,7 +13,8 @@ const (
 	maxScript   = 32 << 10 // bytes of one script
 	maxCommands = 128
 	maxWords    = 1024
-	maxDepth    = 8 // scripts within scripts
+	maxDepth    = 8  // scripts within scripts
+	maxNesting  = 64 // open parentheses, braces and brackets: the parser looks ahead from each of them
 )
 
 // shell collects what scripts run.
@@ -37,7 +38,7 @@ type frame struct {
 
 // script reads a script and takes in what it runs.
 func (s *shell) script(text string, f frame) {
-	if len(text) > maxScript || f.depth > maxDepth || strings.ContainsRune(text, 0) {
+	if len(text) > maxScript || f.depth > maxDepth || strings.ContainsRune(text, 0) || nesting(text) > maxNesting {
 		s.unparsable = true
 		return
 	}
@@ -48,6 +49,21 @@ func (s *shell) script(text string, f frame) {
 	}
 	f.depth++
 	s.stmts(file.Stmts, f)
+}
+
+// nesting is how deep the brackets of a text go at most, wherever they stand: quotes can hide one, and then it counts too much.
+func nesting(text string) (deepest int) {
+	depth := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case ')', '}', ']':
+			depth = max(depth-1, 0)
+		}
+	}
+	return deepest
 }
 
 // parseShell returns nil for what is no valid shell.

@@ -11,6 +11,7 @@ import (
 const (
 	maxSQL        = 64 << 10
 	maxStatements = 256
+	maxChanges    = 64  // UPDATE and DELETE in one statement: each looks for its WHERE
 	maxNameBytes  = 130 // of a name in brackets
 )
 
@@ -88,6 +89,7 @@ func (q *queries) statement(s []token) {
 	if first := s[0]; !first.is("(") && !first.is(leading...) {
 		q.unparsable = true
 	}
+	changes := 0
 	for i, t := range s {
 		if t.kind != 'w' || !t.is(leading...) {
 			continue
@@ -98,8 +100,12 @@ func (q *queries) statement(s []token) {
 		if !t.is(preamble...) {
 			q.verbs.add(t.text)
 		}
-		if t.is("update", "delete") && !q.bounded(s, i) {
-			q.unbounded = true
+		if t.is("update", "delete") {
+			if changes++; changes > maxChanges {
+				q.unparsable = true
+				return
+			}
+			q.unbounded = q.unbounded || !q.bounded(s, i)
 		}
 		if t.is("prepare", "execute", "exec", "call", "do", "declare") {
 			q.verbs.add("execute")
