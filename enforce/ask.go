@@ -86,7 +86,7 @@ func (e *Enforcer) question(ctx context.Context, c *call) (queue.Item, error) {
 	if c.req.Context != nil {
 		item.Justification, item.CWD, item.Hints = c.req.Context.Justification, c.req.Context.CWD, c.req.Context.Annotations
 	}
-	item.Summary = describe.Summary(c.req.Tool, in.Tool.Annotations, describe.Target(c.leaves, e.roles(c), e.masked))
+	item.Summary = describe.Summary(c.req.Tool, in.Tool.Annotations, describe.Target(c.args.Leaves, c.facts.Role, e.masked))
 	return e.show(ctx, item)
 }
 
@@ -96,12 +96,8 @@ func (e *Enforcer) approvedEdit(ctx context.Context, item queue.Item, edited []b
 	if err != nil {
 		return decision.Decision{}, "", err
 	}
-	faults, err := e.cfg.Registry.Faults(c.tool, c.req.Input)
-	if err != nil {
-		return decision.Decision{}, "", err
-	}
-	if len(faults) > 0 {
-		return decision.Contract(faults), c.digest, nil
+	if len(c.facts.Faults) > 0 {
+		return decision.Contract(c.facts.Faults), c.digest, nil
 	}
 	in, err := e.input(c)
 	if err != nil {

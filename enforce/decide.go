@@ -13,28 +13,28 @@ import (
 	"ostiary/agent"
 	"ostiary/agent/session"
 	"ostiary/decision"
+	"ostiary/enforce/arguments"
 	"ostiary/enforce/seen"
 	"ostiary/enforce/wire"
-	"ostiary/internal/strictjson"
 	"ostiary/queue"
 	"ostiary/tool"
 )
 
 // call is one request on its way through the pipeline.
 type call struct {
-	who       agent.Identity
-	req       wire.DecisionRequest
-	session   *session.Session
-	tool      tool.Resolved
-	leaves    []strictjson.Leaf
-	canonical string
-	digest    string
-	origins   []decision.ArgOrigin
-	outcome   decision.Outcome
-	decision  decision.Decision
-	item      *queue.Item // the review behind the decision, when there is one
-	recorded  bool        // the decision is in the log
-	started   time.Time
+	who      agent.Identity
+	req      wire.DecisionRequest
+	session  *session.Session
+	tool     tool.Resolved
+	args     *arguments.Arguments
+	facts    *arguments.Call // what args are for this tool
+	digest   string
+	origins  []decision.ArgOrigin
+	outcome  decision.Outcome
+	decision decision.Decision
+	item     *queue.Item // the review behind the decision, when there is one
+	recorded bool        // the decision is in the log
+	started  time.Time
 }
 
 // Decide answers whether a call may run. An error means that the request cannot be read or may not be made; everything that goes wrong on
@@ -88,11 +88,7 @@ func (e *Enforcer) intake(who agent.Identity, req wire.DecisionRequest) (*call, 
 	if err := e.checkIDs(req); err != nil {
 		return nil, err
 	}
-	canonical, err := strictjson.Canonical(req.Input)
-	if err != nil {
-		return nil, err
-	}
-	leaves, err := strictjson.Leaves(req.Input)
+	args, err := e.args.Read(req.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +99,7 @@ func (e *Enforcer) intake(who agent.Identity, req wire.DecisionRequest) (*call, 
 		}
 		req.InvocationID = "inv_" + id.String()
 	}
-	return &call{who: who, req: req, canonical: string(canonical), leaves: leaves, started: e.cfg.Now()}, nil
+	return &call{who: who, req: req, args: args, started: e.cfg.Now()}, nil
 }
 
 // repeated answers an invocation that was decided before: the same arguments get the same answer, other arguments are a conflict. An ask
@@ -113,7 +109,7 @@ func (e *Enforcer) repeated(c *call) (wire.Decision, bool, error) {
 	if !found || pinnedElsewhere(c.who, c.req.SessionID) {
 		return wire.Decision{}, false, nil
 	}
-	if known.Tool != toolClaim(c.req.Tool) || known.Digest != tool.BytesDigest([]byte(c.canonical)) {
+	if known.Tool != toolClaim(c.req.Tool) || known.Digest != c.args.Digest {
 		return wire.Decision{}, false, ostiary.Errorf(ostiary.KindConflict, "this invocation_id was used for another call").WithFix("use a new invocation_id for every call")
 	}
 	settled := known.Answer.Behavior != decision.Ask.String() && known.Answer.Review == nil && known.Answer.Source != decision.SourceError
@@ -132,21 +128,14 @@ func (e *Enforcer) judge(ctx context.Context, c *call) error {
 		}
 	}
 	c.session.CountCall()
-	if c.tool, err = e.cfg.Registry.Resolve(ctx, c.who.Tenant, c.req.Tool); err != nil {
-		return fmt.Errorf("resolve %s: %w", c.req.Tool, err)
-	}
-	if c.digest, err = e.digest(c, c.req.Input); err != nil {
+	if err := e.identify(ctx, c); err != nil {
 		return err
 	}
-	faults, err := e.cfg.Registry.Faults(c.tool, c.req.Input)
-	if err != nil {
-		return fmt.Errorf("check arguments of %s: %w", c.req.Tool, err)
-	}
-	if len(faults) > 0 {
-		c.decision = decision.Contract(faults)
+	if len(c.facts.Faults) > 0 {
+		c.decision = decision.Contract(c.facts.Faults)
 		return nil
 	}
-	c.origins = c.session.Trace(c.leaves, toolClaim(c.req.Tool), e.roles(c))
+	c.origins = c.session.Trace(c.args.Leaves, toolClaim(c.req.Tool), c.facts.Role)
 	in, err := e.input(c)
 	if err != nil {
 		return err
@@ -161,11 +150,19 @@ func (e *Enforcer) judge(ctx context.Context, c *call) error {
 	return e.ask(ctx, c)
 }
 
-func (e *Enforcer) digest(c *call, input jsontext.Value) (string, error) {
-	return tool.Action{
+// identify fills in the declaration, what the arguments are under it, and the digest that names the call.
+func (e *Enforcer) identify(ctx context.Context, c *call) (err error) {
+	if c.tool, err = e.cfg.Registry.Resolve(ctx, c.who.Tenant, c.req.Tool); err != nil {
+		return fmt.Errorf("resolve %s: %w", c.req.Tool, err)
+	}
+	if c.facts, err = c.args.For(c.tool, cwd(c)); err != nil {
+		return fmt.Errorf("check arguments of %s: %w", c.req.Tool, err)
+	}
+	c.digest = tool.Action{
 		Tenant: c.who.Tenant, Agent: c.who.Subject, Session: c.req.SessionID, Server: e.cfg.Server, Tool: c.req.Tool,
-		Definition: c.tool.Digest, Input: input,
+		Definition: c.tool.Digest, Arguments: c.args.Canonical,
 	}.Digest()
+	return nil
 }
 
 // fromPolicy turns an outcome into a decision. When no rule spoke, the profile's default applies.
@@ -199,7 +196,7 @@ func (e *Enforcer) restamp(c *call, d decision.Decision) decision.Decision {
 
 // remember keeps the answer for repeats of the invocation, and what may run for the check of its result.
 func (e *Enforcer) remember(c *call, answer wire.Decision) {
-	inv := seen.Call{Digest: tool.BytesDigest([]byte(c.canonical)), Tool: toolClaim(c.req.Tool), Answer: answer}
+	inv := seen.Call{Digest: c.args.Digest, Tool: toolClaim(c.req.Tool), Answer: answer}
 	if c.decision.Behavior >= decision.Allow && c.item == nil {
 		inv.Accepted = inv.Digest
 	}

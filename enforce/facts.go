@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 
 	"ostiary/decision"
-	"ostiary/enforce/parse"
 	"ostiary/tool"
 )
 
@@ -13,7 +12,7 @@ const maxCWD = 4096
 
 // input builds the document that policies read. A call that names more paths than policy can be shown is refused as invalid_field.
 func (e *Enforcer) input(c *call) (decision.Input, error) {
-	parsed, err := parse.Arguments(c.tool.ID(), c.leaves, e.roles(c), cwd(c))
+	parsed, err := c.facts.Parsed()
 	if err != nil {
 		return decision.Input{}, err
 	}
@@ -45,11 +44,6 @@ func (e *Enforcer) clock() decision.Clock {
 	now := e.cfg.Now().In(e.cfg.Location)
 	day, hour := int(now.Weekday()), now.Hour()
 	return decision.Clock{MinuteOfWeek: (day*24+hour)*60 + now.Minute(), WorkHours: day >= 1 && day <= 5 && hour >= 8 && hour < 18}
-}
-
-// roles says what the argument at a place of the call is for.
-func (e *Enforcer) roles(c *call) func(pointer string) tool.Role {
-	return func(pointer string) tool.Role { return e.cfg.Registry.Role(c.tool, pointer) }
 }
 
 // cwd is where relative paths of the call start.

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"ostiary/agent/session"
 	"ostiary/audit"
 	"ostiary/decision"
 	"ostiary/decision/permit"
+	"ostiary/enforce/arguments"
 	"ostiary/enforce/clean"
 	"ostiary/enforce/seen"
 	"ostiary/queue"
@@ -23,10 +22,7 @@ import (
 type Registry interface {
 	// Resolve returns the declaration of a name; an unknown name is the most dangerous tool, not an error.
 	Resolve(ctx context.Context, tenant string, name tool.Name) (tool.Resolved, error)
-	// Faults says how arguments do not fit the declared input schema.
-	Faults(r tool.Resolved, input jsontext.Value) ([]tool.Fault, error)
-	// Role says what the argument at a place is for.
-	Role(r tool.Resolved, pointer string) tool.Role
+	arguments.Contract
 }
 
 // Decider is what this package needs of the policy engine. With an error the outcome denies.
@@ -68,6 +64,7 @@ type Config struct {
 // Enforcer decides, cleans and redeems. It is safe for concurrent use.
 type Enforcer struct {
 	cfg   Config
+	args  *arguments.Reader
 	seen  *seen.Calls
 	clean *clean.Cleaner
 }
@@ -92,5 +89,9 @@ func New(cfg Config) (*Enforcer, error) {
 	if cfg.Location == nil {
 		cfg.Location = time.UTC
 	}
-	return &Enforcer{cfg: cfg, seen: seen.New(), clean: clean.New(cfg.Cleaner)}, nil
+	args, err := arguments.NewReader(cfg.Registry, cfg.Masker, cfg.MACKey)
+	if err != nil {
+		return nil, fmt.Errorf("enforce: %w", err)
+	}
+	return &Enforcer{cfg: cfg, args: args, seen: seen.New(), clean: clean.New(cfg.Cleaner)}, nil
 }

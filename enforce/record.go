@@ -2,13 +2,9 @@ package enforce
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"ostiary"
@@ -18,9 +14,6 @@ import (
 	"ostiary/internal/strictjson"
 	"ostiary/sanitize"
 )
-
-// maxLoggedArgs bounds the masked arguments in one event, in bytes; longer ones are told by their keyed digest alone.
-const maxLoggedArgs = 4 << 10
 
 // intend records the decision, once, before it is answered. An ask is on disk before its question is asked.
 func (e *Enforcer) intend(c *call) error {
@@ -33,7 +26,7 @@ func (e *Enforcer) intend(c *call) error {
 		Class: audit.CallDecided, Tenant: c.who.Tenant, Agent: c.who.Subject, Session: c.req.SessionID, Request: c.req.RequestID,
 		Iteration: c.req.Iteration, InvocationID: c.req.InvocationID, DecisionID: c.decision.ID, Tool: c.req.Tool.String(),
 		Behavior: c.decision.Behavior.String(), Source: c.decision.Source, Rules: c.decision.RuleRefs(), Revision: c.decision.Revision,
-		ArgsMAC: e.mac(c.canonical), Args: e.loggable(c.req.Input), DurationMS: e.cfg.Now().Sub(c.started).Milliseconds(),
+		ArgsMAC: c.args.MAC, Args: c.args.Logged, DurationMS: e.cfg.Now().Sub(c.started).Milliseconds(),
 	}
 	if c.item != nil {
 		ev.ReviewID, ev.State = c.item.ID, string(c.item.State)
@@ -55,25 +48,6 @@ func auditError(err error) error {
 	}
 	return ostiary.Wrap(ostiary.KindAuditUnavailable, err, "the audit log cannot be written, and nothing runs unrecorded").
 		WithFix("free space in the data directory and restart the sidecar")
-}
-
-// mac is the keyed digest of arguments: short ones could be guessed from a plain one.
-func (e *Enforcer) mac(canonical string) string {
-	h := hmac.New(sha256.New, e.cfg.MACKey)
-	h.Write([]byte(canonical))
-	return "hmac-sha256:" + hex.EncodeToString(h.Sum(nil))
-}
-
-// loggable returns the arguments without secrets and personal data, or nothing when they cannot be made so.
-func (e *Enforcer) loggable(input jsontext.Value) jsontext.Value {
-	if len(input) > maxLoggedArgs {
-		return nil
-	}
-	out, err := e.cfg.Masker.JSON(context.Background(), sanitize.NewScope(), input, sanitize.Options{})
-	if err != nil {
-		return nil
-	}
-	return out.JSON
 }
 
 // checkIDs refuses identifiers that look like a credential: they are logged as they are, since the log is found by them.

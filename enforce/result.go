@@ -184,11 +184,12 @@ func (e *Enforcer) askResult(ctx context.Context, r *result, out decision.Outcom
 	if err != nil {
 		return fmt.Errorf("enforce: cleaned result: %w", err)
 	}
-	digest, err := tool.Action{Tenant: r.who.Tenant, Agent: r.who.Subject, Session: r.req.SessionID, Server: e.cfg.Server, Tool: r.req.Tool,
-		Definition: "result", Input: content}.Digest()
+	canonical, err := strictjson.Canonical(content)
 	if err != nil {
 		return err
 	}
+	digest := tool.Action{Tenant: r.who.Tenant, Agent: r.who.Subject, Session: r.req.SessionID, Server: e.cfg.Server, Tool: r.req.Tool,
+		Definition: "result", Arguments: string(canonical)}.Digest()
 	reasons := decision.Reasons(out.Verdicts, out.Behavior)
 	item, answered, err := e.cfg.Desk.Answer(ctx, r.who.Tenant, r.req.SessionID, digest)
 	if err != nil {

@@ -72,13 +72,10 @@ func (e *Enforcer) reenter(ctx context.Context, who agent.Identity, req wire.Dec
 	if c.session, err = e.cfg.Sessions.Enter(ctx, who, req.SessionID, ""); err != nil {
 		return nil, err
 	}
-	if c.tool, err = e.cfg.Registry.Resolve(ctx, who.Tenant, req.Tool); err != nil {
+	if err := e.identify(ctx, c); err != nil {
 		return nil, err
 	}
-	if c.digest, err = e.digest(c, req.Input); err != nil {
-		return nil, err
-	}
-	c.origins = c.session.Trace(c.leaves, toolClaim(req.Tool), e.roles(c))
+	c.origins = c.session.Trace(c.args.Leaves, toolClaim(req.Tool), c.facts.Role)
 	return c, nil
 }
 
@@ -157,7 +154,7 @@ func (e *Enforcer) invalidate(ctx context.Context, tenant, review string, why er
 func (e *Enforcer) use(ctx context.Context, c *call, review, jti, digest string) error {
 	if review == "" {
 		return e.cfg.Desk.UsePermit(ctx, jti, audit.Event{
-			Class: audit.PermitRedeemed, Tenant: c.who.Tenant, Agent: c.who.Subject, Session: c.req.SessionID, Tool: c.req.Tool.String(), PermitID: jti, ArgsMAC: e.mac(c.canonical),
+			Class: audit.PermitRedeemed, Tenant: c.who.Tenant, Agent: c.who.Subject, Session: c.req.SessionID, Tool: c.req.Tool.String(), PermitID: jti, ArgsMAC: c.args.MAC,
 		})
 	}
 	_, err := e.cfg.Desk.Consume(ctx, c.who.Tenant, review, func(item queue.Item) error {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"ostiary/internal/strictjson"
 )
@@ -17,17 +16,13 @@ type Action struct {
 	Tenant, Agent, Session, Server string
 	Tool                           Name
 	Definition                     string // the declaration's pin, empty when undeclared
-	Input                          jsontext.Value
+	Arguments                      string // in canonical form (wire.md §5)
 }
 
-// Digest returns "sha256:<hex>" over a domain tag and every field of the action, each length-prefixed, with the arguments in canonical
-// form (wire.md §5). Equal digests mean equal calls; key order and white space of the arguments do not matter.
-func (a Action) Digest() (string, error) {
-	canonical, err := strictjson.Canonical(a.Input)
-	if err != nil {
-		return "", fmt.Errorf("canonical arguments: %w", err)
-	}
-	return digest("ostiary.action.v1", a.Tenant, a.Agent, a.Session, a.Server, a.Tool.Namespace, a.Tool.Name, a.Definition, string(canonical)), nil
+// Digest returns "sha256:<hex>" over a domain tag and every field of the action, each length-prefixed. Equal digests mean equal calls; key
+// order and white space of the arguments do not matter.
+func (a Action) Digest() string {
+	return digest("ostiary.action.v1", a.Tenant, a.Agent, a.Session, a.Server, a.Tool.Namespace, a.Tool.Name, a.Definition, a.Arguments)
 }
 
 // BytesDigest returns "sha256:<hex>" of exactly these bytes.

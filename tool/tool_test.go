@@ -55,24 +55,15 @@ func TestOutputOfOpenWorldAndUndeclaredToolsIsUntrusted(t *testing.T) {
 }
 
 func action(change func(*tool.Action)) tool.Action {
-	a := tool.Action{Tenant: "t", Agent: "a", Session: "s", Server: "v", Tool: tool.Name{Namespace: "n", Name: "m"}, Definition: "d", Input: []byte(`{"x":1}`)}
+	a := tool.Action{Tenant: "t", Agent: "a", Session: "s", Server: "v", Tool: tool.Name{Namespace: "n", Name: "m"}, Definition: "d", Arguments: `{"x":1}`}
 	if change != nil {
 		change(&a)
 	}
 	return a
 }
 
-func digest(t *testing.T, a tool.Action) string {
-	t.Helper()
-	d, err := a.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
 func TestTheActionDigestTellsEveryDifferenceApart(t *testing.T) {
-	seen := map[string]string{digest(t, action(nil)): "the call itself"}
+	seen := map[string]string{action(nil).Digest(): "the call itself"}
 	for name, change := range map[string]func(*tool.Action){
 		"tenant":     func(a *tool.Action) { a.Tenant = "u" },
 		"agent":      func(a *tool.Action) { a.Agent = "b" },
@@ -81,25 +72,17 @@ func TestTheActionDigestTellsEveryDifferenceApart(t *testing.T) {
 		"namespace":  func(a *tool.Action) { a.Tool.Namespace = "o" },
 		"name":       func(a *tool.Action) { a.Tool.Name = "p" },
 		"definition": func(a *tool.Action) { a.Definition = "e" },
-		"value":      func(a *tool.Action) { a.Input = []byte(`{"x":2}`) },
-		"number":     func(a *tool.Action) { a.Input = []byte(`{"x":1.0}`) },
-		"null":       func(a *tool.Action) { a.Input = []byte(`{"x":null}`) },
-		"absent":     func(a *tool.Action) { a.Input = []byte(`{}`) },
+		"value":      func(a *tool.Action) { a.Arguments = `{"x":2}` },
+		"number":     func(a *tool.Action) { a.Arguments = `{"x":1.0}` },
+		"null":       func(a *tool.Action) { a.Arguments = `{"x":null}` },
+		"absent":     func(a *tool.Action) { a.Arguments = `{}` },
 		"shifted":    func(a *tool.Action) { a.Tenant, a.Agent = "ta", "" },
 	} {
-		d := digest(t, action(change))
+		d := action(change).Digest()
 		if other, twice := seen[d]; twice {
 			t.Errorf("%s and %s have one digest", name, other)
 		}
 		seen[d] = name
-	}
-}
-
-func TestTheActionDigestDoesNotSeeKeyOrderAndWhiteSpace(t *testing.T) {
-	a := digest(t, action(func(a *tool.Action) { a.Input = []byte(`{"a":1,"b":[2]}`) }))
-	b := digest(t, action(func(a *tool.Action) { a.Input = []byte("{ \"b\" : [ 2 ],\n\"a\":1}") }))
-	if a != b {
-		t.Error("one call has two digests")
 	}
 }
 

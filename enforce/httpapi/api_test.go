@@ -138,7 +138,7 @@ func serveWith(t testing.TB, decide func(real *enforce.Enforcer) decideFunc) *se
 	must(err)
 	s.api, err = httpapi.New(httpapi.Config{
 		Enforcer: face, Registry: tools, Policies: authors, Now: time.Now, JWKS: permits.JWKS(), Hosts: []string{listener.Addr().String()},
-		Log:          slog.New(slog.NewJSONHandler(s.log, nil)),
+		Log:          slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Authenticate: func(token string) (agent.Identity, error) { return s.issuer.Check(token, credential.AudienceAgents) },
 		Prove:        func(nonce string) string { return "proof of " + nonce },
 		Ready:        func(context.Context) []httpapi.Check { return s.ready() },

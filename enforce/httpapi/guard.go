@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"net/http"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -48,8 +50,14 @@ func (s *Server) observe(c *gin.Context) {
 	c.Header("X-Content-Type-Options", "nosniff")
 	c.Header("Cache-Control", "no-store")
 	c.Next()
-	s.cfg.Log.Info("request", "request_id", id, "method", c.Request.Method, "route", c.FullPath(), "status", c.Writer.Status(),
-		"duration_ms", s.cfg.Now().Sub(start).Milliseconds())
+	level := slog.LevelDebug // what went well is told by the audit log
+	if c.Writer.Status() >= http.StatusBadRequest {
+		level = slog.LevelInfo
+	}
+	if ctx := c.Request.Context(); s.cfg.Log.Enabled(ctx, level) {
+		s.cfg.Log.Log(ctx, level, "request", "request_id", id, "method", c.Request.Method, "route", c.FullPath(), "status", c.Writer.Status(),
+			"duration_ms", s.cfg.Now().Sub(start).Milliseconds())
+	}
 }
 
 // recovered answers a panic as an internal error and logs its stack; what was not decided is not allowed.

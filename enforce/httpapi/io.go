@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -25,6 +26,9 @@ const (
 
 // bodyWindow is how long a body may take to arrive. A local client needs milliseconds.
 const bodyWindow = 30 * time.Second
+
+// firstRoom is what a body gets at once, in bytes, on its sender's word alone.
+const firstRoom = 64 << 10
 
 // writeWindow is how long a reader may be stuck before it is dropped.
 const writeWindow = 10 * time.Second
@@ -59,7 +63,7 @@ func read(c *gin.Context, limit int64) ([]byte, error) {
 	if err != nil || media != "application/json" {
 		return nil, ostiary.Errorf(ostiary.KindUnsupportedMedia, "Content-Type must be application/json")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
+	body, err := readAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit), min(c.Request.ContentLength, firstRoom))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -71,6 +75,14 @@ func read(c *gin.Context, limit int64) ([]byte, error) {
 	}
 	setReadDeadline(c, time.Time{})
 	return body, nil
+}
+
+// readAll reads a body of about size bytes.
+func readAll(r io.Reader, size int64) ([]byte, error) {
+	var body bytes.Buffer
+	body.Grow(int(max(size, 0)) + bytes.MinRead)
+	_, err := body.ReadFrom(r)
+	return body.Bytes(), err
 }
 
 // decode reads a strict JSON body into v.

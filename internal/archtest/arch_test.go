@@ -46,6 +46,7 @@ var layers = map[string]int{
 	"enforce/describe":                6,
 	"enforce/clean":                   7,
 	"enforce/parse":                   6,
+	"enforce/arguments":               7,
 	"enforce/seen":                    7,
 	"enforce":                         8,
 	"client":                          7,
