@@ -379,7 +379,7 @@ func (b *bench) build(t testing.TB, desk web.Desk, host string) {
 	t.Helper()
 	console, err := web.New(web.Config{
 		Desk: desk, Now: b.now, Hosts: []string{host}, LoginAs: identities()["reviewer-token"],
-		Log: slog.New(slog.NewJSONHandler(&lockedWriter{b: b.log}, nil)), Heartbeat: cmp.Or(b.beat, 20*time.Millisecond),
+		Log: slog.New(slog.NewJSONHandler(&lockedWriter{b: b.log}, &slog.HandlerOptions{Level: slog.LevelDebug})), Heartbeat: cmp.Or(b.beat, 20*time.Millisecond),
 		Authenticate: func(bearer string) (agent.Identity, error) {
 			if who, ok := identities()[bearer]; ok {
 				return who, nil

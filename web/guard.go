@@ -88,7 +88,10 @@ func (c *Console) record(g *gin.Context) {
 	if who, ok := g.Get(callerKey); ok {
 		attrs = append(attrs, slog.String("person", who.(caller).who.Subject)) //nolint:forcetypeassert // authenticated sets nothing else
 	}
-	level := slog.LevelInfo
+	level := slog.LevelDebug
+	if g.Writer.Status() >= http.StatusBadRequest {
+		level = slog.LevelInfo
+	}
 	if err := g.Errors.Last(); err != nil {
 		attrs = append(attrs, slog.String("kind", string(ostiary.KindOf(err.Err))), slog.String("error", err.Error()))
 		if g.Writer.Status() >= http.StatusInternalServerError {

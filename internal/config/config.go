@@ -44,6 +44,8 @@ type Config struct {
 	Posture string `koanf:"posture"`
 	// Tools is a directory of tool declarations; empty means none.
 	Tools string `koanf:"tools"`
+	// Log is info, or debug, which adds a line for every request that went well: the audit log tells of calls anyway. Defaults to info.
+	Log string `koanf:"log"`
 
 	Policies Policies       `koanf:"policies"`
 	Baseline map[string]any `koanf:"baseline"` // overlays data.ostiary.baseline; policies/schema/baseline.json lists its members
@@ -125,7 +127,7 @@ func Load(path string, environ []string, override func(*Config)) (Config, error)
 	if err != nil {
 		return Config{}, invalid(err, "the environment cannot be read")
 	}
-	cfg := Config{Listen: "127.0.0.1:7070", Console: "127.0.0.1:7071", Posture: Strict, Audit: Audit{Sync: "group"}}
+	cfg := Config{Listen: "127.0.0.1:7070", Console: "127.0.0.1:7071", Posture: Strict, Log: "info", Audit: Audit{Sync: "group"}}
 	err = k.UnmarshalWithConf("", &cfg, koanf.UnmarshalConf{DecoderConfig: &mapstructure.DecoderConfig{
 		ErrorUnused: true, WeaklyTypedInput: true, Result: &cfg, TagName: "koanf",
 		DecodeHook: mapstructure.ComposeDecodeHookFunc(refuseBareDuration, mapstructure.StringToTimeDurationHookFunc(), mapstructure.StringToSliceHookFunc(",")),
@@ -187,6 +189,9 @@ func (c *Config) complete() error {
 	}
 	if c.Posture != Strict && c.Posture != Balanced {
 		faults = append(faults, fmt.Sprintf("posture is %q, want strict or balanced", c.Posture))
+	}
+	if c.Log != "info" && c.Log != "debug" {
+		faults = append(faults, fmt.Sprintf("log is %q, want info or debug", c.Log))
 	}
 	if mode := c.Baseline["sink_mode"]; c.Posture == Balanced && mode != nil && mode != "provenance" {
 		faults = append(faults, fmt.Sprintf("posture is balanced and baseline.sink_mode is %v; leave one of them out", mode))

@@ -109,8 +109,8 @@ func TestWhatCouldWeakenSecurityUnseenIsRefused(t *testing.T) {
 }
 
 func TestEveryFaultIsToldAtOnce(t *testing.T) {
-	_, err := config.Load(write(t, "posture: x\naudit: {sync: y}\npermit: {ttl: 1ms}\n"), nil, nothing)
-	for _, part := range []string{"posture", "audit.sync", "permit.ttl"} {
+	_, err := config.Load(write(t, "posture: x\nlog: loud\naudit: {sync: y}\npermit: {ttl: 1ms}\n"), nil, nothing)
+	for _, part := range []string{"posture", "log is", "audit.sync", "permit.ttl"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s is not told: %v", part, err)
 		}

@@ -59,7 +59,6 @@ func Check(data []byte) error {
 }
 
 func checkToken(d *jsontext.Decoder, tok jsontext.Token, keys *int) error {
-	at := string(d.StackPointer())
 	switch tok.Kind() {
 	case '{', '[':
 		if d.StackDepth() > MaxDepth {
@@ -67,7 +66,7 @@ func checkToken(d *jsontext.Decoder, tok jsontext.Token, keys *int) error {
 		}
 	case '0':
 		if !representable(tok.String()) {
-			return refuse(ostiary.KindUnsafeNumber, at, "the number cannot be represented")
+			return refuse(ostiary.KindUnsafeNumber, string(d.StackPointer()), "the number cannot be represented")
 		}
 	case '"':
 		if !isName(d) {
