@@ -177,3 +177,40 @@ func FuzzCheckAgreesWithAnotherParser(f *testing.F) {
 		}
 	})
 }
+
+func FuzzDecodeRefusesWhatCheckRefuses(f *testing.F) {
+	for _, s := range []string{
+		`{"raw":[1,2.5,"x",null,true]}`, `{"raw":{"a":1,"a":2}}`, `{"raw":"\ud800"}`, `{"raw":1e400}`, `{"raw":-0.0e-9}`, `{"raw":1} `, `{"raw":1}x`, `{"raw":[}`, `{"raw":1,"\u0072aw":2}`,
+		`{"raw":` + strings.Repeat("[", 63) + strings.Repeat("]", 63) + `}`, `{"raw":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, `{"raw":` + strings.Repeat("9", 400) + `}`,
+		`{"raw":` + manyKeys(9_999) + `}`, `{"raw":` + manyKeys(10_000) + `}`, `{"raw":{"` + strings.Repeat("n", 1025) + `":1}}`, "{\"raw\":\"\xff\"}", `{"raw":"\\":1}`, ``, `{"raw":"` + strings.Repeat("v", 2000) + `"}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		var raw struct {
+			Raw jsontext.Value `json:"raw"`
+		}
+		var whole jsontext.Value
+		checked := strictjson.Check(doc)
+		if err := strictjson.Decode(doc, &whole); (err == nil) != (checked == nil) || ostiary.KindOf(err) != ostiary.KindOf(checked) {
+			t.Fatalf("%q: decoded %v, checked %v", doc, err, checked)
+		}
+		if strictjson.Decode(doc, &raw) == nil && checked != nil {
+			t.Fatalf("%q was decoded, but %v", doc, checked)
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	doc := []byte(`{"session_id":"s-42","tool":{"namespace":"files","name":"read"},"input":{"path":"/repo/a.txt","limit":20}}`)
+	for b.Loop() {
+		var v struct {
+			SessionID string            `json:"session_id"`
+			Tool      map[string]string `json:"tool"`
+			Input     jsontext.Value    `json:"input"`
+		}
+		if err := strictjson.Decode(doc, &v); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
