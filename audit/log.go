@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 )
 
@@ -103,7 +102,7 @@ func (l *Log) write(e Event) (uint64, error) {
 		return 0, fmt.Errorf("audit: event id: %w", err)
 	}
 	e.Seq, e.ID, e.Time = l.seq+1, "evt_"+id.String(), l.cfg.Now().UTC()
-	line, err := json.Marshal(e)
+	line, err := e.line()
 	if err != nil {
 		return 0, fmt.Errorf("audit: event: %w", err)
 	}
@@ -112,7 +111,6 @@ func (l *Log) write(e Event) (uint64, error) {
 			return 0, l.breakDown(err)
 		}
 	}
-	line = append(line, '\n')
 	if _, err := l.file.Write(line); err != nil {
 		return 0, l.breakDown(err)
 	}

@@ -52,7 +52,15 @@ func (s *Server) answerWait(c *gin.Context, d wire.Decision, err error, waited b
 	if s.isDraining() && (ours || d.Source == decision.SourceError || waited && d.Behavior == decision.Ask.String()) {
 		err = shuttingDown()
 	}
-	s.answer(c, d, err)
+	var body []byte
+	if err == nil {
+		body, err = d.JSON()
+	}
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	write(c, http.StatusOK, "application/json", body)
 }
 
 func shuttingDown() *ostiary.Error {

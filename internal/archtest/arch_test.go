@@ -25,6 +25,7 @@ const (
 // layers gives every package its number; a package imports only packages with a smaller one. A new package must be placed here.
 var layers = map[string]int{
 	"":                                0,
+	"internal/jsonobject":             0,
 	"internal/strictjson":             1,
 	"internal/config":                 1,
 	"internal/dirwatch":               1,
