@@ -172,7 +172,7 @@ func engine(t testing.TB, sinkMode string, files map[string]string) *rego.Engine
 func load(sinkMode, dir string) (*rego.Engine, error) {
 	return rego.Load(context.Background(), rego.Config{
 		Shipped: policies.FS, OperatorDir: dir, Timeout: 20 * time.Second, // a loaded machine must not fail a test of something else
-		Settings: map[string]map[string]any{"baseline": {"sink_mode": sinkMode, "much_pii": 25, "own_paths": []string{ownState}}},
+		Settings: map[string]map[string]any{"baseline": {"sink_mode": sinkMode, "much_pii": 25, "own_paths": []string{ownState + "/"}}},
 	})
 }
 

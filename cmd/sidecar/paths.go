@@ -23,6 +23,9 @@ func policyConfig(cfg config.Config) (rego.Config, error) {
 	if err != nil {
 		return rego.Config{}, err
 	}
+	for i, path := range own { // so each stands for itself and all below it, and for no name that only begins alike
+		own[i] = strings.TrimSuffix(path, "/") + "/"
+	}
 	baseline["own_paths"] = own
 	return rego.Config{Shipped: policies.FS, Packs: cfg.Policies.Packs, OperatorDir: cfg.Policies.Dir, Timeout: cfg.Policies.Timeout, Settings: map[string]map[string]any{"baseline": baseline}}, nil
 }

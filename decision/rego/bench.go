@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ostiary/decision"
+	"ostiary/decision/rego/document"
 )
 
 // Bench is one state of the policies that serves nobody: authors try their rules on it. Their tests need not pass. It is safe for
@@ -60,10 +61,11 @@ func (b *Bench) Packages() []Package {
 // Ask gives the verdicts of one package alone; none when it has no say in this call.
 func (b *Bench) Ask(ctx context.Context, pkg int, in *decision.Input) ([]decision.Verdict, error) {
 	p := &b.snapshot.packs[pkg]
-	if !p.speaks(in) {
+	values := document.NewValues(in, b.snapshot.fields)
+	if !p.speaks(in) || p.guard.Silent(values) {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.engine.cfg.Timeout)
 	defer cancel()
-	return b.snapshot.evaluate(ctx, p, in)
+	return b.snapshot.evaluate(ctx, p, values)
 }

@@ -156,9 +156,10 @@ func (s *snapshot) checked(ctx context.Context, in *decision.Input, parts decisi
 // evaluateParts asks the packages one by one; with a memo, only those whose answer it does not hold.
 func (s *snapshot) evaluateParts(ctx context.Context, in *decision.Input, k *key, m *memo) (decision.Outcome, error) {
 	verdicts := []decision.Verdict{}
+	values := document.NewValues(in, s.fields)
 	for i := range s.packs {
 		p := &s.packs[i]
-		if !p.speaks(in) {
+		if !p.speaks(in) || p.guard.Silent(values) {
 			continue
 		}
 		if m != nil {
@@ -170,7 +171,7 @@ func (s *snapshot) evaluateParts(ctx context.Context, in *decision.Input, k *key
 				continue
 			}
 		}
-		said, err := s.evaluate(ctx, p, in)
+		said, err := s.evaluate(ctx, p, values)
 		if err != nil {
 			return s.denied(), err
 		}

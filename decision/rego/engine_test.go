@@ -141,7 +141,7 @@ func TestAResultFullOfPersonalDataAsks(t *testing.T) {
 }
 
 func TestOwnStateIsDeniedEvenToReads(t *testing.T) {
-	e := load(t, rego.Config{Settings: map[string]map[string]any{"baseline": {"own_paths": []string{"/var/lib/[ostiary]"}}}})
+	e := load(t, rego.Config{Settings: map[string]map[string]any{"baseline": {"own_paths": []string{"/var/lib/[ostiary]/"}}}})
 	for path, want := range map[string]decision.Behavior{
 		"/var/lib/[ostiary]": decision.Deny, "/var/lib/[ostiary]/keys/agent.token": decision.Deny,
 		"/var/lib/[ostiary]-notes": decision.Allow, "/var/lib/o": decision.Allow,

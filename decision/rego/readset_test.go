@@ -105,7 +105,7 @@ func TestEveryMemberOfTheInputHasAField(t *testing.T) {
 		for i := range all {
 			all[i] = i
 		}
-		got, err := document.Project(&in, s.fields, all)
+		got, err := document.NewValues(&in, s.fields).Project(all)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"ostiary/decision"
 	"ostiary/decision/rego/bundle"
 	"ostiary/decision/rego/document"
+	"ostiary/decision/rego/guard"
 )
 
 const entrypoint = "data.ostiary.main.decision"
@@ -33,6 +34,7 @@ type pack struct {
 	name   string // layer.name
 	tenant string // of whose calls alone it speaks; empty: of all
 	query  opa.PreparedEvalQuery
+	guard  guard.Guard
 	reads  []int // of the snapshot's fields
 }
 
@@ -50,7 +52,7 @@ func newSnapshot(ctx context.Context, src Sources) (*snapshot, error) {
 		return opa.New(
 			opa.Query(query),
 			opa.Compiler(compiler),
-			opa.Store(inmem.NewFromObjectWithOpts(map[string]any{"ostiary": src.Data}, inmem.OptRoundTripOnWrite(false))),
+			opa.Store(inmem.NewFromObjectWithOpts(map[string]any{"ostiary": src.Data}, inmem.OptRoundTripOnWrite(false), inmem.OptReturnASTValuesOnRead(true))),
 			opa.StrictBuiltinErrors(true), // a builtin error must not make a rule silently undefined
 		).PrepareForEval(ctx)
 	}
@@ -91,6 +93,7 @@ func (s *snapshot) divide(modules map[string]*ast.Module, prepare func(string) (
 	s.fields, reads = fieldsOf(sets)
 	for i := range s.packs {
 		s.packs[i].reads = reads[i]
+		s.packs[i].guard = guard.Of(modules, "data.policies."+s.packs[i].name, s.fields)
 	}
 	return nil
 }
@@ -120,8 +123,8 @@ func (s *snapshot) evaluateWhole(ctx context.Context, in *decision.Input) (decis
 }
 
 // evaluate asks one package, with nothing but what it can read: so its answer is a function of that by construction.
-func (s *snapshot) evaluate(ctx context.Context, p *pack, in *decision.Input) ([]decision.Verdict, error) {
-	value, err := document.Project(in, s.fields, p.reads)
+func (s *snapshot) evaluate(ctx context.Context, p *pack, values *document.Values) ([]decision.Verdict, error) {
+	value, err := values.Project(p.reads)
 	if err != nil {
 		return nil, unreadable(err)
 	}

@@ -63,7 +63,8 @@ var layers = map[string]int{
 	"tool/registry":                   9,
 	"decision/rego/bundle":            8,
 	"decision/rego/bundle/bundletest": 9,
-	"decision/rego/document":          8,
+	"decision/rego/document":          7,
+	"decision/rego/guard":             8,
 	"decision/rego":                   9,
 	"decision/workbench":              10,
 	"decision/workbench/reading":      8,
@@ -86,7 +87,7 @@ var layers = map[string]int{
 // heavy says which packages may import a library that is large, or that the domain must not know.
 var heavy = map[string][]string{
 	"github.com/gin-gonic/gin":               {"enforce/httpapi", "web"},
-	"github.com/open-policy-agent/opa":       {"decision/rego", "decision/rego/bundle", "decision/rego/bundle/bundletest", "decision/rego/document", "decision/workbench", "decision/workbench/reading", "decision/workbench/whatif"},
+	"github.com/open-policy-agent/opa":       {"decision/rego", "decision/rego/bundle", "decision/rego/bundle/bundletest", "decision/rego/document", "decision/rego/guard", "decision/workbench", "decision/workbench/reading", "decision/workbench/whatif"},
 	"mvdan.cc/sh":                            {"enforce/parse"},
 	"github.com/golang-jwt/jwt":              {"decision/permit", "agent/credential"},
 	"github.com/redis/go-redis":              {"queue/redisqueue"},

@@ -5,7 +5,7 @@ import rego.v2
 
 naming(list) := {"phase": "call", "tool": {"annotations": {"read_only": false}}, "parsed": {"paths": list}}
 
-own := ["/var/lib/[ostiary]", "/run/sidecar.sock"]
+own := ["/var/lib/[ostiary]/", "/run/sidecar.sock/"]
 
 said(doc) := out if {
 	out := {[v.behavior, v.id, v.severity, v.blocked_path] | some v in paths.verdicts} with input as doc with data.ostiary.baseline.own_paths as own

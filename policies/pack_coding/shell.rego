@@ -165,8 +165,8 @@ verdicts contains {
 
 # A file tool.
 changes_startup if {
-	count(input.parsed.commands) == 0
 	not input.tool.annotations.read_only
+	count(input.parsed.commands) == 0
 	some file in input.parsed.files
 	startup_file(file)
 }

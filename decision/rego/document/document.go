@@ -10,16 +10,45 @@ import (
 	"ostiary/decision"
 )
 
+// Values are the field values of one input, each made when it is first asked for. They are for one goroutine.
+type Values struct {
+	in     *decision.Input
+	fields []Field
+	made   []made
+}
+
+// made is the value of a field, once it was asked for.
+type made struct {
+	term *ast.Term
+	err  error
+	done bool
+}
+
+// NewValues returns the values of an input, numbered as the fields are.
+func NewValues(in *decision.Input, fields []Field) *Values {
+	return &Values{in: in, fields: fields, made: make([]made, len(fields))}
+}
+
+// Term is the value of a field as policies see it; nil when it is absent.
+func (v *Values) Term(field int) (*ast.Term, error) {
+	m := &v.made[field]
+	if !m.done {
+		m.term, m.err = v.fields[field].Term(v.in)
+		m.done = true
+	}
+	return m.term, m.err
+}
+
 // Project builds the document that holds the fields with these numbers and nothing else.
-func Project(in *decision.Input, fields []Field, numbers []int) (ast.Value, error) {
+func (v *Values) Project(numbers []int) (ast.Value, error) {
 	doc := ast.NewObject()
 	for _, i := range numbers {
-		value, err := fields[i].Term(in)
+		value, err := v.Term(i)
 		if err != nil {
 			return nil, fmt.Errorf("input document: %w", err)
 		}
 		if value != nil {
-			insert(doc, fields[i].keys, value)
+			insert(doc, v.fields[i].keys, value)
 		}
 	}
 	return doc, nil

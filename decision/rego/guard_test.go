@@ -1,0 +1,116 @@
+package rego
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"ostiary/decision"
+	"ostiary/decision/rego/document"
+	"ostiary/policies"
+)
+
+// conditions are bodies of rules; the first ones are understood, and sometimes false.
+var conditions = []string{
+	`input.phase == "nothing"`, `"result" == input.phase`, `input.phase != "call"`, `input.session.tainted`, `not input.session.tainted`, `not not_tainted`, `not_tainted`,
+	`input.session.error_streak > 2`, `2 >= input.session.error_streak`, `input.caller.confidence < 0.6`, `not input.caller.confidence < 0.6`, `input.caller.verdict`,
+	`not input.caller.verdict`, `input.tool.name in {"x", "y"}`, `not input.tool.name in {"t"}`, `"untrusted" in input.session.labels`,
+	`not "untrusted" in input.session.labels`, `input.tool.name in ["ü"]`, `some c in input.parsed.commands; c.name == "git"`, `some p in input.parsed.paths; p == "/a"`,
+	`input.parsed.paths[0] == "/a"`, `input.parsed.paths[_] == "/a"`, `count(input.parsed.paths) == 0`, `count(input.parsed.paths) > 1`,
+	`not count(input.parsed.commands) == 0`, `count(input.evidence.warnings) == 0`, `x := input.tool.name; y := x; y == "t"`, `input.evidence.status == "ok"`,
+	`input.args.a == 3`, `input.args.o.k`, `false`, `input.phase == "nothing"; to_number(input.tool.name) == 1`, `failing_late`, `not input.parsed.paths[0]`,
+	`[x, y] = input.parsed.paths; x = input.parsed.files[0]`, `x = input.tool.name; x = input.tool.namespace`, `[x] = input.parsed.paths; not x = input.parsed.files[0]`,
+	`input.evidence`, `not input.args.a`, `every p in input.parsed.paths { p == "/a" }`, `input.phase == "nothing" with input.phase as "nothing"`,
+	`not input.phase == "call" with input.phase as "nothing"`, `is_number(input.args.a)`, `not is_number(input.args.a)`,
+	`to_number(input.tool.name) == 1; input.phase == "nothing"`, `x := [1 | to_number(input.tool.name) == 1]; x == [1]; input.phase == "nothing"`,
+	`not to_number(input.tool.name) == 1; input.phase == "nothing"`, `failing; input.phase == "nothing"`, `some_fail; input.phase == "nothing"`,
+	`by_default; input.phase == "result"`, `not by_default`, `otherwise`, `not otherwise`, `false_one`, `not false_one`, `a_set[input.tool.name]`, `of(input.tool.name)`,
+	`input.tool.name == letters[0]`, `data.ostiary.baseline.sink_mode == "always"`, `data.ostiary.baseline.sink_mode == "never"`,
+	`data.policies.operator.t0.failing; input.phase == "nothing"`, `input[x] == "call"; x == "tool"`, `input.tool[x] == "t"; x == "name"`, `true`, `null`, `not false`,
+	`{"a": input.tool.name} == {"a": "t"}`, `input.tool.name in {input.tool.namespace}`, `input.result.findings.pii > 10`, `input.provenance.args[_].origin == "untrusted"`,
+	`some i; input.parsed.paths[i] == "/a"; i == 1`, `walk(input.parsed, [_, "/a"])`, `count(input.tool.name) == 1`, `count(input.parsed) == 6`,
+}
+
+// understood is how many of the conditions are.
+const understood = 33
+
+const helpers = `
+not_tainted if not input.session.tainted
+failing if to_number(input.tool.name) == 1
+failing_late if {
+	input.phase == "nothing"
+	to_number(input.tool.name) == 1
+}
+some_fail if input.phase == "nothing"
+some_fail if to_number(input.tool.name) == 1
+default by_default := false
+by_default if input.session.tainted
+otherwise if input.session.tainted else := false
+false_one := false if input.session.tainted
+a_set contains "t" if input.session.tainted
+of(x) if x == "t"
+letters := ["t"]
+`
+
+// A guard may only say that a package is silent when OPA finds no verdict, and no error either.
+func TestASilentPackageHasNeitherVerdictNorError(t *testing.T) {
+	s := guarded(t)
+	silent := map[string]bool{}
+	rapid.Check(t, func(t *rapid.T) {
+		in := inputs().Draw(t, "input")
+		for i := range s.packs {
+			p := &s.packs[i]
+			if !p.guard.Silent(document.NewValues(&in, s.fields)) {
+				continue
+			}
+			silent[p.name] = true
+			if verdicts, err := s.evaluate(context.Background(), p, document.NewValues(&in, s.fields)); err != nil || len(verdicts) > 0 {
+				t.Fatalf("%s is called silent, but says %v, %v", p.name, verdicts, err)
+			}
+		}
+	})
+	for i, text := range conditions[:understood] {
+		if !silent[fmt.Sprintf("operator.t%d", i)] {
+			t.Errorf("%s was never called silent", text)
+		}
+	}
+}
+
+// guarded loads each condition as the one rule of a package, beside the shipped packs.
+func guarded(t *testing.T) *snapshot {
+	t.Helper()
+	dir := t.TempDir()
+	for i, text := range conditions {
+		rule := fmt.Sprintf("package policies.operator.t%d\nimport rego.v2\nverdicts contains {\"id\": \"t%d.x\", \"behavior\": \"ask\", \"reason\": \"r\"} if { %s }\n", i, i, text)
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("t%d.rego", i)), []byte(rule+helpers), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, err := Load(context.Background(), Config{Shipped: policies.FS, OperatorDir: dir, Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.current.Load()
+}
+
+// The shipped packs are mostly silent about an ordinary read.
+func TestFewPackagesAreAskedAboutAnOrdinaryRead(t *testing.T) {
+	s := loadWith(t, "").current.Load()
+	in := decision.Input{Phase: decision.PhaseCall, Args: []byte(`{"path":"/w/a.go"}`), Caller: decision.Caller{Agent: "a", Tenant: "default", Profile: "api"}}
+	in.Tool.AnnotationsSource, in.Tool.Annotations.ReadOnly = "operator", true
+	in.Parsed = decision.Parsed{Paths: []string{"/w/a.go"}, Files: []string{"/w/a.go"}, Hosts: []string{}}
+	values, asked := document.NewValues(&in, s.fields), []string{}
+	for i := range s.packs {
+		if !s.packs[i].guard.Silent(values) {
+			asked = append(asked, s.packs[i].name)
+		}
+	}
+	if len(asked) > 5 {
+		t.Errorf("asked: %v", asked)
+	}
+}
