@@ -27,6 +27,8 @@ const (
 	SidecarStarted Class = "sidecar_started"
 	SidecarStopped Class = "sidecar_stopped"
 	ValueEndorsed  Class = "value_endorsed"
+	// ConclusionDecided: an agent asked whether it may state what it concludes.
+	ConclusionDecided Class = "conclusion_decided"
 	// PolicyActivated: other policies are about to be in force.
 	PolicyActivated Class = "policy_activated"
 	// PolicyRolledBack: somebody is about to go back to the policies before.

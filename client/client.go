@@ -23,6 +23,7 @@ import (
 
 	"ostiary"
 	"ostiary/enforce/wire"
+	"ostiary/tool"
 )
 
 // ErrUnreachable means that no sidecar answered, or none that can be believed. What was asked about must not run.
@@ -153,6 +154,13 @@ func (c *Client) cleaned(ctx context.Context, path string, req wire.ResultReques
 		return wire.ResultResponse{}, fmt.Errorf("%w: the answer rules nothing that is known here", ErrUnreachable)
 	}
 	return r, nil
+}
+
+// Visible asks which tools the agent may be shown.
+func (c *Client) Visible(ctx context.Context, tools []tool.Name) (wire.ToolsResponse, error) {
+	var r wire.ToolsResponse
+	err := c.call(ctx, http.MethodPost, "/v1/tools:visible", wire.ToolsRequest{Tools: tools}, &r)
+	return r, err
 }
 
 // Message tells the user's own words.

@@ -22,8 +22,16 @@ type Verdict struct {
 	BlockedPath string `json:"blocked_path,omitempty"`
 }
 
-// ObligationReason asks the reviewer who approves for a reason.
-const ObligationReason = "reason"
+// What a verdict can oblige to.
+const (
+	// ObligationReason asks the reviewer who approves for a reason.
+	ObligationReason = "reason"
+	// ObligationCite asks the agent to mark its conclusion as [Inferred] (A18).
+	ObligationCite = "cite_as_inferred"
+)
+
+// Inferred is the mark of a conclusion that rests on text from outside (A18).
+const Inferred = "inferred from text, needs review"
 
 // Outcome is what the engine answers: the verdicts of one evaluation, combined. The zero Outcome denies.
 type Outcome struct {
@@ -114,6 +122,31 @@ func Carried(verdicts []Verdict, b Behavior) (obligations []string, blockedPath 
 	}
 	slices.Sort(obligations)
 	return slices.Compact(obligations), blockedPath
+}
+
+// FromPolicy turns an outcome into a decision. When no rule spoke, otherwise applies: ask, allow or passthrough.
+func FromPolicy(out Outcome, otherwise Behavior) Decision {
+	if !out.Spoke {
+		why := silence(otherwise)
+		return Decision{Behavior: otherwise, Source: SourcePolicy, Reason: why, Revision: out.Revision,
+			Reasons: []Reason{{ID: "default." + otherwise.String(), Policy: "ostiary", Reason: why, Severity: "low"}}}
+	}
+	reasons := Reasons(out.Verdicts, out.Behavior)
+	obligations, path := Carried(out.Verdicts, out.Behavior)
+	return Decision{Behavior: out.Behavior, Source: SourcePolicy, Reason: reasons[0].Reason, Reasons: reasons, Revision: out.Revision,
+		Obligations: obligations, BlockedPath: path}
+}
+
+// silence says what it means that no rule spoke.
+func silence(b Behavior) string {
+	switch b {
+	case Allow:
+		return "no rule speaks against it"
+	case Passthrough:
+		return "no rule speaks of this call; the host's own prompt applies"
+	default:
+		return "no rule speaks of this call, so a person is asked"
+	}
 }
 
 // Failure is the decision for something missing on our side: it denies and names the kind (trust.md §3).

@@ -1,6 +1,8 @@
 package decision
 
 import (
+	"time"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"ostiary/tool"
@@ -11,6 +13,7 @@ type Phase string
 
 // Phases of policy.md §1.
 const (
+	PhaseList       Phase = "list" // may the agent be shown the tool?
 	PhaseCall       Phase = "call"
 	PhaseResult     Phase = "result"
 	PhaseConclusion Phase = "conclusion"
@@ -154,4 +157,15 @@ type SQL struct {
 type Clock struct {
 	MinuteOfWeek int  `json:"minute_of_week"`
 	WorkHours    bool `json:"work_hours"`
+}
+
+// FactsOf is what policy knows of a declaration.
+func FactsOf(r tool.Resolved) ToolFacts {
+	return ToolFacts{Namespace: r.Namespace, Name: r.Name, DefinitionDigest: r.Digest, Annotations: r.Risk, AnnotationsSource: r.Source}
+}
+
+// ClockAt is a time in the location that work hours are told in.
+func ClockAt(now time.Time) Clock {
+	day, hour := int(now.Weekday()), now.Hour()
+	return Clock{MinuteOfWeek: (day*24+hour)*60 + now.Minute(), WorkHours: day >= 1 && day <= 5 && hour >= 8 && hour < 18}
 }

@@ -18,7 +18,7 @@ import (
 
 // answer writes the decision of a call for the wire, with a permit where one is due.
 func (e *Enforcer) answer(c *call) (wire.Decision, error) {
-	doc := document(c.decision)
+	doc := wire.DecisionOf(c.decision)
 	if c.item != nil {
 		attachReview(&doc, *c.item)
 		return doc, e.attachApproval(&doc, *c.item)
@@ -31,30 +31,6 @@ func (e *Enforcer) answer(c *call) (wire.Decision, error) {
 		doc.Permit = &token
 	}
 	return doc, nil
-}
-
-// document maps a decision onto the wire; lists are never null.
-func document(d decision.Decision) wire.Decision {
-	doc := wire.Decision{
-		SchemaVersion: ostiary.SchemaVersion, DecisionID: d.ID, InvocationID: d.InvocationID, Behavior: d.Behavior.String(), Mode: "enforce",
-		Source: d.Source, Reason: d.Reason, Reasons: make([]wire.Reason, 0, len(d.Reasons)), RuleRefs: d.RuleRefs(), PolicyRefs: []string{},
-		Obligations: append([]string{}, d.Obligations...), SuggestedUpdates: []string{}, UpdatedInput: d.UpdatedInput,
-		UserModified: len(d.UpdatedInput) > 0, ContentBlocks: []wire.ContentBlock{}, AcceptFeedback: true,
-		ActionDigest: d.ActionDigest, DecidedAt: d.DecidedAt,
-	}
-	if d.Revision != "" {
-		doc.PolicyRefs = append(doc.PolicyRefs, d.Revision)
-	}
-	if d.BlockedPath != "" {
-		doc.BlockedPath = &d.BlockedPath
-	}
-	if !d.ExpiresAt.IsZero() {
-		doc.ExpiresAt = &d.ExpiresAt
-	}
-	for _, r := range d.Reasons {
-		doc.Reasons = append(doc.Reasons, wire.Reason(r))
-	}
-	return doc
 }
 
 func attachReview(doc *wire.Decision, item queue.Item) {
@@ -142,7 +118,7 @@ func (e *Enforcer) ofItem(item queue.Item) (wire.Decision, error) {
 	if !item.ResolvedAt.IsZero() {
 		asked.DecidedAt = item.ResolvedAt
 	}
-	doc := document(reviewed(asked, item))
+	doc := wire.DecisionOf(reviewed(asked, item))
 	attachReview(&doc, item)
 	return doc, e.attachApproval(&doc, item)
 }

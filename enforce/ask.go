@@ -39,6 +39,21 @@ func (e *Enforcer) open(ctx context.Context, c *call) (queue.Item, error) {
 	return e.cfg.Desk.Open(ctx, item)
 }
 
+// Ask puts a question that is no call on the desk, or returns what a person said before of the same one.
+func (e *Enforcer) Ask(ctx context.Context, item queue.Item) (queue.Item, error) {
+	known, answered, err := e.cfg.Desk.Answer(ctx, item.Tenant, item.Session, item.ActionDigest)
+	if err != nil {
+		return item, ostiary.Wrap(ostiary.KindNotDurable, err, "the review queue cannot be read")
+	}
+	if answered {
+		return known, nil
+	}
+	if item, err = e.show(ctx, item); err != nil {
+		return item, err
+	}
+	return e.cfg.Desk.Open(ctx, item)
+}
+
 // reviewed is a decision to ask, as the state of its review makes it.
 func reviewed(asked decision.Decision, item queue.Item) decision.Decision {
 	d := asked
@@ -107,5 +122,5 @@ func (e *Enforcer) approvedEdit(ctx context.Context, item queue.Item, edited []b
 	if err != nil {
 		return decision.Failure(err), c.digest, nil
 	}
-	return fromPolicy(out, c.who), c.digest, nil
+	return decision.FromPolicy(out, c.who.DefaultBehavior()), c.digest, nil
 }

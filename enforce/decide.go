@@ -59,7 +59,7 @@ func (e *Enforcer) Decide(ctx context.Context, who agent.Identity, req wire.Deci
 	answer, err := e.answer(c)
 	if err != nil {
 		c.item, c.decision = nil, e.restamp(c, decision.Failure(err))
-		answer = document(c.decision)
+		answer = wire.DecisionOf(c.decision)
 	}
 	e.remember(c, answer)
 	if req.WaitMS > 0 && c.item != nil && c.item.State == queue.Open {
@@ -143,7 +143,7 @@ func (e *Enforcer) judge(ctx context.Context, c *call) error {
 	if c.outcome, err = e.cfg.Decider.Decide(ctx, in); err != nil {
 		return err
 	}
-	c.decision = fromPolicy(c.outcome, c.who)
+	c.decision = decision.FromPolicy(c.outcome, c.who.DefaultBehavior())
 	if c.decision.Behavior != decision.Ask {
 		return nil
 	}
@@ -163,23 +163,6 @@ func (e *Enforcer) identify(ctx context.Context, c *call) (err error) {
 		Definition: c.tool.Digest, Arguments: c.args.Canonical,
 	}.Digest()
 	return nil
-}
-
-// fromPolicy turns an outcome into a decision. When no rule spoke, the profile's default applies.
-func fromPolicy(out decision.Outcome, who agent.Identity) decision.Decision {
-	if !out.Spoke {
-		b := who.DefaultBehavior()
-		why := "no rule speaks of this call, so a person is asked"
-		if b == decision.Passthrough {
-			why = "no rule speaks of this call; the host's own prompt applies"
-		}
-		return decision.Decision{Behavior: b, Source: decision.SourcePolicy, Reason: why, Revision: out.Revision,
-			Reasons: []decision.Reason{{ID: "default." + b.String(), Policy: "ostiary", Reason: why, Severity: "low"}}}
-	}
-	reasons := decision.Reasons(out.Verdicts, out.Behavior)
-	obligations, path := decision.Carried(out.Verdicts, out.Behavior)
-	return decision.Decision{Behavior: out.Behavior, Source: decision.SourcePolicy, Reason: reasons[0].Reason, Reasons: reasons, Revision: out.Revision,
-		Obligations: obligations, BlockedPath: path}
 }
 
 // restamp gives a decision the call's ids and the time.

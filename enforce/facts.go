@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 
 	"ostiary/decision"
-	"ostiary/tool"
 )
 
 // maxCWD bounds the caller's working directory, in bytes: it is joined to every relative path of the call.
@@ -18,14 +17,14 @@ func (e *Enforcer) input(c *call) (decision.Input, error) {
 	}
 	in := decision.Input{
 		Phase:      decision.PhaseCall,
-		Tool:       toolFacts(c.tool),
+		Tool:       decision.FactsOf(c.tool),
 		Args:       c.req.Input,
 		Caller:     decision.Caller{Agent: c.who.Subject, Tenant: c.who.Tenant, Profile: string(c.who.Profile), Confidence: c.req.Confidence, Verdict: c.req.Verdict, ReportsConfidence: c.tool.ReportsConfidence},
 		Session:    c.session.Facts(c.req.Iteration),
 		Request:    decision.RequestFacts{Known: c.session.KnowsRequest()},
 		Provenance: decision.Provenance{Args: c.origins},
 		Parsed:     parsed,
-		Clock:      e.clock(),
+		Clock:      decision.ClockAt(e.cfg.Now().In(e.cfg.Location)),
 	}
 	if ev := c.req.Evidence; ev != nil {
 		in.Evidence = &decision.Evidence{Status: ev.Status, Warnings: ev.Warnings}
@@ -34,16 +33,6 @@ func (e *Enforcer) input(c *call) (decision.Input, error) {
 		in.Tool.Annotations = in.Tool.Annotations.Worsen(c.req.Context.Annotations)
 	}
 	return in, nil
-}
-
-func toolFacts(r tool.Resolved) decision.ToolFacts {
-	return decision.ToolFacts{Namespace: r.Namespace, Name: r.Name, DefinitionDigest: r.Digest, Annotations: r.Risk, AnnotationsSource: r.Source}
-}
-
-func (e *Enforcer) clock() decision.Clock {
-	now := e.cfg.Now().In(e.cfg.Location)
-	day, hour := int(now.Weekday()), now.Hour()
-	return decision.Clock{MinuteOfWeek: (day*24+hour)*60 + now.Minute(), WorkHours: day >= 1 && day <= 5 && hour >= 8 && hour < 18}
 }
 
 // cwd is where relative paths of the call start.

@@ -141,11 +141,11 @@ func (r *result) fill() {
 // release asks policy; without a verdict the cleaned result may go out.
 func (e *Enforcer) release(ctx context.Context, s interface{ Labels() []tool.Label }, r *result) {
 	in := decision.Input{
-		Phase: decision.PhaseResult, Tool: toolFacts(r.tool),
+		Phase: decision.PhaseResult, Tool: decision.FactsOf(r.tool),
 		Caller:  decision.Caller{Agent: r.who.Subject, Tenant: r.who.Tenant, Profile: string(r.who.Profile)},
 		Session: decision.SessionFacts{Labels: s.Labels(), Tainted: slices.Contains(s.Labels(), tool.LabelUntrusted)},
 		Result:  &decision.ResultFacts{Status: statusOf(r.req), Labels: r.labels, Findings: r.cleaned.Counts()},
-		Parsed:  decision.Parsed{Paths: []string{}, Hosts: []string{}}, Clock: e.clock(),
+		Parsed:  decision.Parsed{Paths: []string{}, Hosts: []string{}}, Clock: decision.ClockAt(e.cfg.Now().In(e.cfg.Location)),
 	}
 	out, err := e.cfg.Decider.Decide(ctx, in)
 	if err != nil {
@@ -191,22 +191,14 @@ func (e *Enforcer) askResult(ctx context.Context, r *result, out decision.Outcom
 	digest := tool.Action{Tenant: r.who.Tenant, Agent: r.who.Subject, Session: r.req.SessionID, Server: e.cfg.Server, Tool: r.req.Tool,
 		Definition: "result", Arguments: string(canonical)}.Digest()
 	reasons := decision.Reasons(out.Verdicts, out.Behavior)
-	item, answered, err := e.cfg.Desk.Answer(ctx, r.who.Tenant, r.req.SessionID, digest)
+	item, err := e.Ask(ctx, queue.Item{
+		Kind: queue.KindResult, Tenant: r.who.Tenant, Agent: r.who.Subject, Owner: r.who.Owner, Profile: string(r.who.Profile), Session: r.req.SessionID,
+		InvocationID: r.req.InvocationID, Tool: r.req.Tool, Definition: r.tool.Digest, Input: content, ActionDigest: digest, Tier: queue.TierMedium,
+		Summary: "Release the cleaned result of " + r.req.Tool.String() + " to the agent", Reasons: reasons, Risk: r.tool.Risk, RiskSource: r.tool.Source,
+		PolicyRevision: out.Revision, Badges: []string{"result"},
+	})
 	if err != nil {
-		return ostiary.Wrap(ostiary.KindNotDurable, err, "the review queue cannot be read")
-	}
-	if !answered {
-		if item, err = e.show(ctx, queue.Item{
-			Kind: queue.KindResult, Tenant: r.who.Tenant, Agent: r.who.Subject, Owner: r.who.Owner, Profile: string(r.who.Profile), Session: r.req.SessionID,
-			InvocationID: r.req.InvocationID, Tool: r.req.Tool, Definition: r.tool.Digest, Input: content, ActionDigest: digest, Tier: queue.TierMedium,
-			Summary: "Release the cleaned result of " + r.req.Tool.String() + " to the agent", Reasons: reasons, Risk: r.tool.Risk, RiskSource: r.tool.Source,
-			PolicyRevision: out.Revision, Badges: []string{"result"},
-		}); err != nil {
-			return err
-		}
-		if item, err = e.cfg.Desk.Open(ctx, item); err != nil {
-			return err
-		}
+		return err
 	}
 	if item.State == queue.Approved {
 		r.answer.Behavior = decision.Allow.String()

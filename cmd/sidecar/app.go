@@ -27,6 +27,7 @@ import (
 	"ostiary/decision/shadow"
 	"ostiary/enforce"
 	"ostiary/enforce/httpapi"
+	"ostiary/enforce/phases"
 	"ostiary/internal/config"
 	"ostiary/internal/datadir"
 	"ostiary/internal/localdb"
@@ -47,6 +48,7 @@ type app struct {
 	dir      *datadir.Dir
 	db       *localdb.DB
 	log      *audit.Log
+	adviser  *phases.Adviser
 	desk     *queue.Desk
 	issuer   *credential.Issuer
 	api      *httpapi.Server
@@ -141,6 +143,13 @@ func (a *app) enforcer() (*enforce.Enforcer, *registry.Registry, *permit.Authori
 		Registry: tools, Decider: a.decider, Sessions: sessions, Desk: a.desk, Permits: permits, Journal: a.log, Cleaner: cleaner, Masker: masker,
 		Now: now, MACKey: mac, Server: server, Location: time.Local,
 	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	a.adviser, err = phases.New(phases.Config{
+		Decide: a.decider.Decide, Resolve: tools.Resolve, Sessions: sessions, Ask: e.Ask, Record: a.log.Append, RecordDurable: a.log.AppendDurable,
+		Now: now, Server: server, Location: time.Local,
+	})
 	return e, tools, permits, err
 }
 
@@ -192,7 +201,7 @@ func (a *app) tokenFile(path string, profile agent.Profile) (string, error) {
 // faces wires the agents' API and the console.
 func (a *app) faces(e *enforce.Enforcer, tools *registry.Registry, permits *permit.Authority, ls *listeners, log *slog.Logger) (err error) {
 	a.api, err = httpapi.New(httpapi.Config{
-		Enforcer: e, Registry: tools, Policies: a.policies, Now: now, Log: log, Record: a.log.AppendDurable, JWKS: permits.JWKS(), Hosts: hosts(ls.agents.Addr()),
+		Enforcer: e, Adviser: a.adviser, Registry: tools, Policies: a.policies, Now: now, Log: log, Record: a.log.AppendDurable, JWKS: permits.JWKS(), Hosts: hosts(ls.agents.Addr()),
 		Authenticate: func(token string) (agent.Identity, error) { return a.issuer.Check(token, credential.AudienceAgents) },
 		Prove:        a.prove,
 		Ready:        a.ready,

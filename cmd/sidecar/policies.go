@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"ostiary"
@@ -11,9 +12,31 @@ import (
 	"ostiary/decision/rego"
 	"ostiary/decision/rego/bundle"
 	"ostiary/decision/shadow"
+	"ostiary/internal/config"
 	"ostiary/internal/datadir"
 	"ostiary/internal/dirwatch"
+	"ostiary/policies"
 )
+
+// policyConfig makes the operator's settings and our own paths part of the policies' data.
+func policyConfig(cfg config.Config) (rego.Config, error) {
+	baseline := map[string]any{}
+	for k, v := range cfg.Baseline {
+		baseline[k] = v
+	}
+	if cfg.Posture == config.Balanced {
+		baseline["sink_mode"] = "provenance"
+	}
+	own, err := cfg.OwnPaths()
+	if err != nil {
+		return rego.Config{}, err
+	}
+	for i, path := range own { // so each stands for itself and all below it, and for no name that only begins alike
+		own[i] = strings.TrimSuffix(path, "/") + "/"
+	}
+	baseline["own_paths"] = own
+	return rego.Config{Shipped: policies.FS, Packs: cfg.Policies.Packs, OperatorDir: cfg.Policies.Dir, Timeout: cfg.Policies.Timeout, Settings: map[string]map[string]any{"baseline": baseline}}, nil
+}
 
 // policiesAndDirectory opens the data directory last, so that a mistake in the policies, which is the operator's to mend, leaves nothing
 // behind. Only a bundle needs the directory before: it remembers which serial was in force.

@@ -58,10 +58,11 @@ func readObligations(v *decision.Verdict, answer any) error {
 		return fmt.Errorf("verdict %s: obligations is %T, want a list", v.ID, answer)
 	}
 	for _, one := range list {
-		if one != decision.ObligationReason {
+		word, _ := one.(string)
+		if word != decision.ObligationReason && word != decision.ObligationCite {
 			return fmt.Errorf("a verdict names the obligation %v, which nobody here can carry out", one)
 		}
-		v.Obligations = append(v.Obligations, decision.ObligationReason)
+		v.Obligations = append(v.Obligations, word)
 	}
 	return nil
 }

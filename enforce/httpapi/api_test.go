@@ -28,6 +28,7 @@ import (
 	"ostiary/decision/shadow"
 	"ostiary/enforce"
 	"ostiary/enforce/httpapi"
+	"ostiary/enforce/phases"
 	"ostiary/enforce/wire"
 	"ostiary/internal/localdb"
 	"ostiary/policies"
@@ -128,6 +129,9 @@ func serveWith(t testing.TB, decide func(real *enforce.Enforcer) decideFunc) *se
 	s.enforcer, err = enforce.New(enforce.Config{Registry: tools, Decider: decider, Sessions: sessions, Desk: desk, Permits: permits, Journal: log,
 		Cleaner: clean, Masker: clean, Now: time.Now, MACKey: bytes.Repeat([]byte{7}, 32), Server: "here"})
 	must(err)
+	adviser, err := phases.New(phases.Config{Decide: decider.Decide, Resolve: tools.Resolve, Sessions: sessions, Ask: s.enforcer.Ask, Record: log.Append,
+		RecordDurable: log.AppendDurable, Now: time.Now, Server: "here"})
+	must(err)
 	s.issuer, err = credential.New(key, time.Now)
 	must(err)
 	face := slowEnforcer{Enforcer: s.enforcer}
@@ -137,7 +141,7 @@ func serveWith(t testing.TB, decide func(real *enforce.Enforcer) decideFunc) *se
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
 	s.api, err = httpapi.New(httpapi.Config{
-		Enforcer: face, Registry: tools, Policies: authors, Now: time.Now, JWKS: permits.JWKS(), Hosts: []string{listener.Addr().String()},
+		Enforcer: face, Adviser: adviser, Registry: tools, Policies: authors, Now: time.Now, JWKS: permits.JWKS(), Hosts: []string{listener.Addr().String()},
 		Log:          slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Authenticate: func(token string) (agent.Identity, error) { return s.issuer.Check(token, credential.AudienceAgents) },
 		Prove:        func(nonce string) string { return "proof of " + nonce },

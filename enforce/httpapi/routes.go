@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"ostiary"
+	"ostiary/agent"
 	"ostiary/audit"
 	"ostiary/decision"
 	"ostiary/enforce/wire"
@@ -134,6 +136,29 @@ func (s *Server) result(c *gin.Context) {
 		return
 	}
 	resp, err := s.cfg.Enforcer.Result(c.Request.Context(), who(c), req)
+	s.answer(c, resp, err)
+}
+
+func (s *Server) conclude(c *gin.Context) {
+	var req wire.ConclusionRequest
+	if err := decode(c, maxBody, &req); err != nil {
+		s.fail(c, err)
+		return
+	}
+	if req.RequestID == "" {
+		req.RequestID = c.GetString(requestKey)
+	}
+	d, err := s.cfg.Adviser.Conclude(c.Request.Context(), who(c), req)
+	s.answerWait(c, d, err, false)
+}
+
+func (s *Server) visibleTools(c *gin.Context) {
+	var req wire.ToolsRequest
+	if err := decode(c, maxBody, &req); err != nil {
+		s.fail(c, err)
+		return
+	}
+	resp, err := s.cfg.Adviser.Visible(c.Request.Context(), who(c), req.Tools)
 	s.answer(c, resp, err)
 }
 
@@ -268,7 +293,23 @@ func (s *Server) listTools(c *gin.Context) {
 		return
 	}
 	items, next, err := s.cfg.Registry.List(c.Request.Context(), who(c).Tenant, c.Query("cursor"), limit)
+	if err == nil && who(c).Role == agent.RoleAgent {
+		items, err = s.shown(c, items)
+	}
 	s.answer(c, map[string]any{"items": append([]tool.Declaration{}, items...), "next_cursor": next}, err)
+}
+
+// shown leaves out the declarations that policy keeps from an agent.
+func (s *Server) shown(c *gin.Context, items []tool.Declaration) ([]tool.Declaration, error) {
+	names := make([]tool.Name, len(items))
+	for i, d := range items {
+		names[i] = d.ID()
+	}
+	resp, err := s.cfg.Adviser.Visible(c.Request.Context(), who(c), names)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(items, func(d tool.Declaration) bool { return !slices.Contains(resp.Visible, d.ID()) }), nil
 }
 
 func (s *Server) health(c *gin.Context) {

@@ -28,6 +28,12 @@ type Enforcer interface {
 	History(ctx context.Context, who agent.Identity, id string) ([]tool.Label, []audit.Event, error)
 }
 
+// Adviser is what this face needs to answer for what is no call.
+type Adviser interface {
+	Conclude(ctx context.Context, who agent.Identity, req wire.ConclusionRequest) (wire.Decision, error)
+	Visible(ctx context.Context, who agent.Identity, names []tool.Name) (wire.ToolsResponse, error)
+}
+
 // Registry is what this face needs of the stored declarations.
 type Registry interface {
 	// Check says why Put would refuse a declaration.
@@ -49,6 +55,7 @@ type Check struct {
 // Config of the face. Every field but Log is required.
 type Config struct {
 	Enforcer Enforcer
+	Adviser  Adviser
 	Registry Registry
 	Policies Policies
 	// Authenticate checks a bearer token; its error has the kind unauthorized or role.
@@ -80,7 +87,7 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"Enforcer": cfg.Enforcer == nil, "Registry": cfg.Registry == nil, "Policies": cfg.Policies == nil, "Authenticate": cfg.Authenticate == nil, "Prove": cfg.Prove == nil,
+		"Enforcer": cfg.Enforcer == nil, "Adviser": cfg.Adviser == nil, "Registry": cfg.Registry == nil, "Policies": cfg.Policies == nil, "Authenticate": cfg.Authenticate == nil, "Prove": cfg.Prove == nil,
 		"JWKS": cfg.JWKS == nil, "Hosts": len(cfg.Hosts) == 0, "Ready": cfg.Ready == nil, "Record": cfg.Record == nil, "Now": cfg.Now == nil,
 	} {
 		if missing {
@@ -132,6 +139,8 @@ func (s *Server) routes() error {
 	calls.POST("/reviews/:id/cancel", s.cancelReview)
 	calls.POST("/permits/redeem", s.redeem)
 	calls.POST("/results", s.idempotent(maxResult), s.result)
+	calls.POST("/conclusions", s.idempotent(maxBody), s.conclude)
+	calls.POST(`/tools\:visible`, s.visibleTools)
 	calls.POST("/sessions/*path", s.underSession(map[string]gin.HandlerFunc{"messages": s.message}))
 
 	v1.GET("/tools", s.listTools)

@@ -19,6 +19,13 @@ func (p *proxy) clean(r *request, m rpc.Message) (frame []byte) {
 			frame = r.refuse("internal_error", "the proxy failed while it cleaned it", "")
 		}
 	}()
+	if r.method == "tools/list" {
+		var err error
+		if m, err = p.shown(m); err != nil {
+			kind, why := unclean(err)
+			return r.refuse(kind, "policy could not be asked which tools may be shown: "+why, "")
+		}
+	}
 	b, err := bodyOf(r, m)
 	if err != nil {
 		return r.refuse("malformed_result", "it is no object", "")

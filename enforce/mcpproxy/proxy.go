@@ -23,6 +23,7 @@ type Sidecar interface {
 	Cancel(ctx context.Context, id string) (wire.Decision, error)
 	Result(context.Context, wire.ResultRequest) (wire.ResultResponse, error)
 	Sanitize(context.Context, wire.ResultRequest) (wire.ResultResponse, error)
+	Visible(ctx context.Context, tools []tool.Name) (wire.ToolsResponse, error)
 }
 
 // Config is one proxy: one client on In and Out, one server process.

@@ -16,15 +16,17 @@ import (
 
 	"ostiary/enforce/mcpproxy/rpc"
 	"ostiary/enforce/wire"
+	"ostiary/tool"
 )
 
 // sidecarFuncs is a sidecar made of what a test says; what it does not say refuses.
 type sidecarFuncs struct {
-	decide func(context.Context, wire.DecisionRequest) (wire.Decision, error)
-	review func(context.Context, string) (wire.Decision, error)
-	redeem func(wire.RedeemRequest) error
-	cancel func(id string) error
-	result func(wire.ResultRequest) (wire.ResultResponse, error)
+	visible func([]tool.Name) (wire.ToolsResponse, error)
+	decide  func(context.Context, wire.DecisionRequest) (wire.Decision, error)
+	review  func(context.Context, string) (wire.Decision, error)
+	redeem  func(wire.RedeemRequest) error
+	cancel  func(id string) error
+	result  func(wire.ResultRequest) (wire.ResultResponse, error)
 	// sanitize answers what leaves no trace in the session.
 	sanitize func(wire.ResultRequest) (wire.ResultResponse, error)
 }
@@ -71,6 +73,13 @@ func (s sidecarFuncs) Sanitize(_ context.Context, r wire.ResultRequest) (wire.Re
 		return s.sanitize(r)
 	}
 	return washed(r)
+}
+
+func (s sidecarFuncs) Visible(_ context.Context, names []tool.Name) (wire.ToolsResponse, error) {
+	if s.visible != nil {
+		return s.visible(names)
+	}
+	return wire.ToolsResponse{Visible: names}, nil
 }
 
 // washed is a result with a word changed, and without the white space that the sidecar does not keep either.

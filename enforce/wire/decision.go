@@ -5,6 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"ostiary"
+	"ostiary/decision"
 	"ostiary/tool"
 )
 
@@ -65,6 +67,30 @@ type Decision struct {
 	ExpiresAt              *time.Time     `json:"expires_at"`
 	Review                 *Review        `json:"review"`
 	Permit                 *string        `json:"permit"`
+}
+
+// DecisionOf maps a decision onto the wire; lists are never null.
+func DecisionOf(d decision.Decision) Decision {
+	doc := Decision{
+		SchemaVersion: ostiary.SchemaVersion, DecisionID: d.ID, InvocationID: d.InvocationID, Behavior: d.Behavior.String(), Mode: "enforce",
+		Source: d.Source, Reason: d.Reason, Reasons: make([]Reason, 0, len(d.Reasons)), RuleRefs: d.RuleRefs(), PolicyRefs: []string{},
+		Obligations: append([]string{}, d.Obligations...), SuggestedUpdates: []string{}, UpdatedInput: d.UpdatedInput,
+		UserModified: len(d.UpdatedInput) > 0, ContentBlocks: []ContentBlock{}, AcceptFeedback: true,
+		ActionDigest: d.ActionDigest, DecidedAt: d.DecidedAt,
+	}
+	if d.Revision != "" {
+		doc.PolicyRefs = append(doc.PolicyRefs, d.Revision)
+	}
+	if d.BlockedPath != "" {
+		doc.BlockedPath = &d.BlockedPath
+	}
+	if !d.ExpiresAt.IsZero() {
+		doc.ExpiresAt = &d.ExpiresAt
+	}
+	for _, r := range d.Reasons {
+		doc.Reasons = append(doc.Reasons, Reason(r))
+	}
+	return doc
 }
 
 // Reason is one reason of a decision; Pointer names the place in the arguments when there is one.

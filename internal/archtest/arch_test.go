@@ -48,6 +48,7 @@ var layers = map[string]int{
 	"enforce/clean":                   7,
 	"enforce/parse":                   6,
 	"enforce/arguments":               7,
+	"enforce/phases":                  8,
 	"enforce/seen":                    7,
 	"enforce":                         8,
 	"client":                          7,

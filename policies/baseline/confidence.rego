@@ -15,7 +15,7 @@ verdicts contains {
 	"reason": "the caller's own verdict is uncertain",
 	"severity": "medium",
 } if {
-	input.phase == "call"
+	input.phase in {"call", "conclusion"}
 	input.caller.verdict in data.ostiary.baseline.uncertain_verdicts
 }
 
@@ -29,21 +29,21 @@ verdicts contains {
 	"reason": sprintf("the caller's confidence is below %v", [data.ostiary.baseline.threshold_low]),
 	"severity": "medium",
 } if {
-	input.phase == "call"
+	input.phase in {"call", "conclusion"}
 	input.caller.confidence < data.ostiary.baseline.threshold_low
 }
 
 # METADATA
 # title: A promised confidence is missing
-# description: The caller is known to report its confidence, and did not for this call.
+# description: The caller is known to report its confidence, and did not here.
 # labels: {owasp: ASI09, severity: medium}
 verdicts contains {
 	"id": "confidence.not_reported",
 	"behavior": "ask",
-	"reason": "this caller reports its confidence, and did not for this call",
+	"reason": "this caller reports its confidence, and did not here",
 	"severity": "medium",
 } if {
-	input.phase == "call"
+	input.phase in {"call", "conclusion"}
 	input.caller.reports_confidence
 	not input.caller.confidence
 }
@@ -55,10 +55,10 @@ verdicts contains {
 verdicts contains {
 	"id": "confidence.evidence_missing",
 	"behavior": "ask",
-	"reason": "evidence that the call rests on is missing or degraded",
+	"reason": "evidence that this rests on is missing or degraded",
 	"severity": "medium",
 } if {
-	input.phase == "call"
+	input.phase in {"call", "conclusion"}
 	evidence_missing
 }
 

@@ -91,3 +91,11 @@ test_evidence_missing_absent if {
 	said(lacking(changed(sure, "/evidence/warnings", ["text_only"]), "/evidence/status")) == ask("evidence_missing")
 	said(lacking(changed(sure, "/evidence/status", "empty"), "/phase")) == set()
 }
+
+test_conclusions_are_asked_about_as_calls_are if {
+	concluding := changed(sure, "/phase", "conclusion")
+	said(concluding) == set()
+	said(changed(concluding, "/caller/verdict", "uncertain")) == ask("uncertain")
+	said(changed(concluding, "/caller/confidence", 0.1)) == ask("low")
+	said(changed(concluding, "/evidence/status", "degraded")) == ask("evidence_missing")
+}

@@ -1,4 +1,4 @@
-package main
+package config_test
 
 import (
 	"os"
@@ -27,10 +27,10 @@ func TestOurOwnPathsAreProtectedBeforeTheyExist(t *testing.T) {
 	if err := os.Symlink("round", filepath.Join(dir, "round")); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ownPaths(config.Config{
+	got, err := config.Config{
 		Tools: filepath.Join(dir, "dangling.yaml"), Policies: config.Policies{Dir: filepath.Join(dir, "round")},
 		File: filepath.Join(link, "ostiary/config.yaml"), Data: filepath.Join(link, "state/ostiary"), Socket: filepath.Join(dir, "run/sidecar.sock"),
-	})
+	}.OwnPaths()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestAnAbsentDefaultConfigurationFileIsOursToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ownPaths(cfg)
+	got, err := cfg.OwnPaths()
 	if err != nil {
 		t.Fatal(err)
 	}
