@@ -113,16 +113,11 @@ func (e *Engine) Rollback() error {
 // Candidate returns sources that differ from those in force in the files of the operator's directory alone: it holds these instead.
 func (e *Engine) Candidate(ctx context.Context, files map[string]string) (Sources, error) {
 	cfg := e.cfg
-	cfg.OperatorDir = ""
 	var err error
 	if cfg.Bundle != nil {
 		if cfg.fetched, err = cfg.Bundle.Fetch(ctx); err != nil {
 			return Sources{}, err
 		}
 	}
-	src, err := ReadSources(cfg)
-	if err != nil {
-		return src, err
-	}
-	return src, src.add(Sources{Modules: files})
+	return ReadCandidate(cfg, files)
 }

@@ -138,6 +138,36 @@ func ReadOperator(dir string) (Sources, error) {
 	return own, nil
 }
 
+// ReadCandidate is ReadSources with these files, by name, in the place of the operator's directory.
+func ReadCandidate(cfg Config, files map[string]string) (Sources, error) {
+	cfg.OperatorDir = ""
+	src, err := ReadSources(cfg)
+	if err != nil {
+		return src, err
+	}
+	own, err := OperatorFiles(files)
+	if err != nil {
+		return src, err
+	}
+	return src, src.add(own)
+}
+
+// OperatorFiles takes files that are in no directory, by name, as an operator's modules and tests, and judges none of them.
+func OperatorFiles(files map[string]string) (Sources, error) {
+	own := Sources{Modules: map[string]string{}, Tests: map[string]string{}}
+	for name, text := range files {
+		switch {
+		case !strings.HasSuffix(name, ".rego") || strings.Contains(name, ":"):
+			return own, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/files", Msg: "a file's name must end in .rego and hold no colon"}
+		case strings.HasSuffix(name, "_test.rego"):
+			own.Tests[name] = text
+		default:
+			own.Modules[name] = text
+		}
+	}
+	return own, nil
+}
+
 // OperatorFaults refuses a file without a package, a package outside the operator's layers, and one in which `not` on an absent field passes
 // silently.
 func OperatorFaults(name string, m *ast.Module) []error {

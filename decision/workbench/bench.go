@@ -25,7 +25,6 @@ type Bench struct {
 
 // Open reads the sources. The operator's files are looked at; with shipped, or without an operator's directory, ours are.
 func Open(cfg rego.Config, shipped bool) (*Bench, error) {
-	b := &Bench{own: map[string]bool{}, modules: map[string]*ast.Module{}, tests: map[string]*ast.Module{}}
 	operator := rego.Sources{}
 	var err error
 	if cfg.OperatorDir != "" {
@@ -33,7 +32,20 @@ func Open(cfg rego.Config, shipped bool) (*Bench, error) {
 			return nil, err
 		}
 	}
-	dir := cfg.OperatorDir
+	return open(cfg, operator, shipped || cfg.OperatorDir == "")
+}
+
+// OpenFiles reads the sources with these files, by name, in the place of the operator's directory.
+func OpenFiles(cfg rego.Config, files map[string]string) (*Bench, error) {
+	operator, err := rego.OperatorFiles(files)
+	if err != nil {
+		return nil, err
+	}
+	return open(cfg, operator, false)
+}
+
+func open(cfg rego.Config, operator rego.Sources, shipped bool) (b *Bench, err error) {
+	b = &Bench{own: map[string]bool{}, modules: map[string]*ast.Module{}, tests: map[string]*ast.Module{}}
 	cfg.OperatorDir = ""
 	if b.src, err = rego.ReadSources(cfg); err != nil {
 		b.faults = append(b.faults, dataFault(err))
@@ -42,7 +54,7 @@ func Open(cfg rego.Config, shipped bool) (*Bench, error) {
 			return nil, err
 		}
 	}
-	if shipped || dir == "" {
+	if shipped {
 		b.choose(b.src)
 	}
 	b.choose(operator)

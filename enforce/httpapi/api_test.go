@@ -26,6 +26,7 @@ import (
 	"ostiary/decision/permit"
 	"ostiary/decision/rego"
 	"ostiary/decision/shadow"
+	"ostiary/decision/workbench/draft"
 	"ostiary/enforce"
 	"ostiary/enforce/httpapi"
 	"ostiary/enforce/phases"
@@ -141,7 +142,7 @@ func serveWith(t testing.TB, decide func(real *enforce.Enforcer) decideFunc) *se
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
 	s.api, err = httpapi.New(httpapi.Config{
-		Enforcer: face, Adviser: adviser, Registry: tools, Policies: authors, Now: time.Now, JWKS: permits.JWKS(), Hosts: []string{listener.Addr().String()},
+		Enforcer: face, Adviser: adviser, Registry: tools, Policies: authors, Drafts: draft.New(rego.Config{Shipped: policies.FS}), Now: time.Now, JWKS: permits.JWKS(), Hosts: []string{listener.Addr().String()},
 		Log:          slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Authenticate: func(token string) (agent.Identity, error) { return s.issuer.Check(token, credential.AudienceAgents) },
 		Prove:        func(nonce string) string { return "proof of " + nonce },

@@ -21,6 +21,31 @@ type Policies interface {
 	EndTry() bool
 }
 
+// Drafts is what this face needs to answer authors' questions about policies that are not in force.
+type Drafts interface {
+	Questions() []string
+	// Ask answers one of the questions, put in a strict JSON body, with a report that is written as JSON.
+	Ask(ctx context.Context, question string, body []byte) (any, error)
+}
+
+// askDrafts answers one question.
+func (s *Server) askDrafts(question string) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		body, err := read(c, maxResult)
+		if err != nil {
+			s.fail(c, err)
+			return
+		}
+		ctx, cancel := s.untilDraining(c.Request.Context())
+		defer cancel()
+		report, err := s.cfg.Drafts.Ask(ctx, question, body)
+		if err != nil && s.isDraining() {
+			err = shuttingDown()
+		}
+		s.answer(c, report, err)
+	}
+}
+
 // policyState is the answer of every route about policies.
 type policyState struct {
 	decision.PolicyStatus `json:",embed"`

@@ -120,3 +120,28 @@ func TestOnlyAuthorsSeeAndChangePolicies(t *testing.T) {
 		}
 	}
 }
+
+func TestAuthorsAskAboutADraftBeforeAnybodyIsJudgedByIt(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	files, err := json.Marshal(map[string]string{"mail.rego": never})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := `{"files":` + string(files) + `,"input":{"phase":"call","tool":{"namespace":"mail","name":"send"},"caller":{"profile":"api"}}}`
+	got := s.send(t, agent.RoleAuthor, "POST", "/v1/policies/explain", body, nil)
+	if got.status != 200 || !strings.Contains(got.body, `"behavior":"deny"`) || !strings.Contains(got.body, "mail.never") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if d := s.decide(t, asks); d.Behavior != "ask" {
+		t.Errorf("the draft decides: %+v", d)
+	}
+	for role, status := range map[agent.Role]int{agent.RoleAgent: 403, agent.RoleReviewer: 403, agent.RoleAdmin: 200} {
+		if got := s.send(t, role, "POST", "/v1/policies/check", `{}`, nil); got.status != status {
+			t.Errorf("%s: %d %s", role, got.status, got.body)
+		}
+	}
+	if got := s.send(t, agent.RoleAuthor, "POST", "/v1/policies/lint", `{"files":{},"files":{}}`, nil); got.status != 400 || got.kind(t) != "malformed_duplicate_key" {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}

@@ -58,6 +58,7 @@ type Config struct {
 	Adviser  Adviser
 	Registry Registry
 	Policies Policies
+	Drafts   Drafts
 	// Authenticate checks a bearer token; its error has the kind unauthorized or role.
 	Authenticate func(token string) (agent.Identity, error)
 	// Prove answers a client's challenge, so that a client can tell us from an impostor before it shows its token.
@@ -87,7 +88,7 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"Enforcer": cfg.Enforcer == nil, "Adviser": cfg.Adviser == nil, "Registry": cfg.Registry == nil, "Policies": cfg.Policies == nil, "Authenticate": cfg.Authenticate == nil, "Prove": cfg.Prove == nil,
+		"Enforcer": cfg.Enforcer == nil, "Adviser": cfg.Adviser == nil, "Registry": cfg.Registry == nil, "Policies": cfg.Policies == nil, "Drafts": cfg.Drafts == nil, "Authenticate": cfg.Authenticate == nil, "Prove": cfg.Prove == nil,
 		"JWKS": cfg.JWKS == nil, "Hosts": len(cfg.Hosts) == 0, "Ready": cfg.Ready == nil, "Record": cfg.Record == nil, "Now": cfg.Now == nil,
 	} {
 		if missing {
@@ -153,5 +154,8 @@ func (s *Server) routes() error {
 	author.POST("/policies/rollback", s.rollbackPolicies)
 	author.PUT("/policies/shadow", s.tryPolicies)
 	author.DELETE("/policies/shadow", s.endTry)
+	for _, question := range s.cfg.Drafts.Questions() {
+		author.POST("/policies/"+question, s.askDrafts(question))
+	}
 	return nil
 }

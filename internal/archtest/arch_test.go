@@ -68,6 +68,7 @@ var layers = map[string]int{
 	"decision/rego/guard":             8,
 	"decision/rego":                   9,
 	"decision/workbench":              10,
+	"decision/workbench/draft":        11,
 	"decision/workbench/reading":      8,
 	"decision/workbench/invariant":    9,
 	"decision/workbench/whatif":       10,
@@ -79,10 +80,10 @@ var layers = map[string]int{
 	"sanitize/hidden":                 9,
 	"decision/shadow":                 10,
 	"sanitize/shipped":                10,
-	"cmd/sidecar":                     11,
-	"cmd/ostiary-hook":                11,
-	"internal/archtest":               11,
-	"internal/testkit":                11,
+	"cmd/sidecar":                     12,
+	"cmd/ostiary-hook":                12,
+	"internal/archtest":               12,
+	"internal/testkit":                12,
 }
 
 // heavy says which packages may import a library that is large, or that the domain must not know.

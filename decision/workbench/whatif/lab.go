@@ -39,7 +39,20 @@ func Open(ctx context.Context, cfg rego.Config) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lab{}
+	return open(ctx, src)
+}
+
+// OpenFiles compiles the policies with these files, by name, in the place of the operator's directory.
+func OpenFiles(ctx context.Context, cfg rego.Config, files map[string]string) (*Lab, error) {
+	src, err := rego.ReadCandidate(cfg, files)
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, src)
+}
+
+func open(ctx context.Context, src rego.Sources) (l *Lab, err error) {
+	l = &Lab{}
 	if l.bench, err = rego.OpenBench(ctx, src, timeout); err != nil {
 		return nil, err
 	}
@@ -98,10 +111,14 @@ func (l *Lab) ask(ctx context.Context, in *decision.Input) answer {
 	return answer{behavior: out.Behavior, byRule: true, outcome: out}
 }
 
-// silence is what holds when no rule speaks: a result goes out, a call follows the caller's profile.
+// silence is what holds when no rule speaks: a result goes out, a tool is shown, a conclusion stated, and a call follows the caller's profile.
 func silence(in *decision.Input) decision.Behavior {
-	if in.Phase == decision.PhaseResult {
+	switch in.Phase {
+	case decision.PhaseResult:
 		return decision.Passthrough
+	case decision.PhaseList, decision.PhaseConclusion:
+		return decision.Allow
+	case decision.PhaseCall:
 	}
 	return agent.Identity{Profile: agent.Profile(in.Caller.Profile)}.DefaultBehavior()
 }

@@ -1,0 +1,182 @@
+package draft
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ostiary"
+	"ostiary/decision/rego"
+	"ostiary/decision/workbench"
+	"ostiary/decision/workbench/invariant"
+	"ostiary/decision/workbench/whatif"
+	"ostiary/internal/strictjson"
+)
+
+// deadline of one question. Decisions share the machine with it.
+const deadline = time.Minute
+
+// Desk takes questions. It is safe for concurrent use: who asks second waits.
+type Desk struct {
+	cfg  rego.Config
+	busy chan struct{}
+}
+
+// New returns a Desk for policies that come from where cfg says. A bundle is not looked at.
+func New(cfg rego.Config) *Desk { return &Desk{cfg, make(chan struct{}, 1)} }
+
+// question is the body of every question.
+type question struct {
+	// Files stand in the place of the operator's directory, by name; without them the directory is asked about.
+	Files map[string]string `json:"files"`
+	// Run chooses tests by a regular expression on their names.
+	Run string `json:"run"`
+	// Min is the least coverage that is enough, in percent.
+	Min float64 `json:"min"`
+	// Input is the document to explain.
+	Input jsontext.Value `json:"input"`
+	// Invariants to verify, in the format of `sidecar policy verify`.
+	Invariants jsontext.Value `json:"invariants"`
+	// Budget is how many evaluations one invariant may take; 0 means the usual number.
+	Budget int `json:"budget"`
+	// Recorded are decisions to replay, one JSON document a line.
+	Recorded string `json:"recorded"`
+}
+
+// answers holds for each question how it is answered.
+var answers = map[string]func(*Desk, context.Context, question) (any, error){
+	"check": (*Desk).check, "lint": (*Desk).lint, "test": (*Desk).test, "coverage": (*Desk).coverage,
+	"explain": (*Desk).explain, "verify": (*Desk).verify, "replay": (*Desk).replay,
+}
+
+// Questions lists what can be asked.
+func (d *Desk) Questions() []string { return slices.Sorted(maps.Keys(answers)) }
+
+// Ask answers a question with the report that `sidecar policy` prints with --json.
+func (d *Desk) Ask(ctx context.Context, name string, body []byte) (any, error) {
+	var q question
+	if err := strictjson.Decode(body, &q); err != nil {
+		return nil, err
+	}
+	answer, ok := answers[name]
+	if !ok {
+		return nil, ostiary.Errorf(ostiary.KindNotFound, "nobody answers the question %q", name)
+	}
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	select {
+	case d.busy <- struct{}{}:
+		defer func() { <-d.busy }()
+	case <-ctx.Done():
+		return nil, late(ctx.Err())
+	}
+	report, err := answer(d, ctx, q)
+	if err != nil && ctx.Err() != nil {
+		return nil, late(ctx.Err())
+	}
+	return report, err
+}
+
+func late(err error) error {
+	return ostiary.Wrap(ostiary.KindPolicyTimeout, err, "the question was not answered within a minute").WithFix("ask for less, or use `sidecar policy` on your own machine")
+}
+
+func (d *Desk) bench(q question) (*workbench.Bench, error) {
+	if q.Files == nil {
+		return workbench.Open(d.cfg, false)
+	}
+	return workbench.OpenFiles(d.cfg, q.Files)
+}
+
+func (d *Desk) lab(ctx context.Context, q question) (*whatif.Lab, error) {
+	if q.Files == nil {
+		return whatif.Open(ctx, d.cfg)
+	}
+	return whatif.OpenFiles(ctx, d.cfg, q.Files)
+}
+
+func (d *Desk) check(_ context.Context, q question) (any, error) {
+	b, err := d.bench(q)
+	if err != nil {
+		return nil, err
+	}
+	return b.Check()
+}
+
+func (d *Desk) lint(ctx context.Context, q question) (any, error) {
+	b, err := d.bench(q)
+	if err != nil {
+		return nil, err
+	}
+	return b.Lint(ctx)
+}
+
+func (d *Desk) test(ctx context.Context, q question) (any, error) {
+	b, err := d.bench(q)
+	if err != nil {
+		return nil, err
+	}
+	report, err := b.Test(ctx, q.Run)
+	return report.WithoutTraces(), err
+}
+
+func (d *Desk) coverage(ctx context.Context, q question) (any, error) {
+	b, err := d.bench(q)
+	if err != nil {
+		return nil, err
+	}
+	return b.Coverage(ctx, q.Min)
+}
+
+func (d *Desk) explain(ctx context.Context, q question) (any, error) {
+	if len(q.Input) == 0 {
+		return nil, &ostiary.Error{Kind: ostiary.KindMissingField, Pointer: "/input", Msg: "input is missing; docs/policies.md lists its fields"}
+	}
+	in, err := whatif.ReadInput(q.Input)
+	if err != nil {
+		return nil, err
+	}
+	l, err := d.lab(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return l.Explain(ctx, in, unheard)
+}
+
+func (d *Desk) verify(ctx context.Context, q question) (any, error) {
+	switch {
+	case len(q.Invariants) == 0:
+		return nil, &ostiary.Error{Kind: ostiary.KindMissingField, Pointer: "/invariants", Msg: "invariants is missing; docs/policies.md shows some"}
+	case q.Budget < 0:
+		return nil, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/budget", Msg: "budget must not be negative"}
+	case q.Budget == 0:
+		q.Budget = whatif.Budget
+	}
+	invariants, err := invariant.Read(q.Invariants)
+	if err != nil {
+		return nil, err
+	}
+	l, err := d.lab(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return l.Verify(ctx, invariants, q.Budget, unheard)
+}
+
+func (d *Desk) replay(ctx context.Context, q question) (any, error) {
+	if q.Recorded == "" {
+		return nil, &ostiary.Error{Kind: ostiary.KindMissingField, Pointer: "/recorded", Msg: "recorded is missing: one decision a line, as `sidecar policy replay` reads them"}
+	}
+	l, err := d.lab(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return l.Replay(ctx, strings.NewReader(q.Recorded), unheard)
+}
+
+// unheard is progress that nobody follows.
+func unheard(_, _ uint64) {}
