@@ -14,6 +14,8 @@ type PolicyStatus struct {
 	Evaluated  uint64 `json:"evaluated"`
 	// MemoOff: remembered answers differed from evaluated ones, so every call is evaluated.
 	MemoOff bool `json:"memo_off"`
+	// Exceptions that the revision holds, ended ones too.
+	Exceptions []Exception `json:"exceptions"`
 }
 
 // ShadowReport tells what a candidate would have done with the calls since it stands beside the policies in force.

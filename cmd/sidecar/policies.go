@@ -35,7 +35,11 @@ func policyConfig(cfg config.Config) (rego.Config, error) {
 		own[i] = strings.TrimSuffix(path, "/") + "/"
 	}
 	baseline["own_paths"] = own
-	return rego.Config{Shipped: policies.FS, Packs: cfg.Policies.Packs, OperatorDir: cfg.Policies.Dir, Timeout: cfg.Policies.Timeout, Settings: map[string]map[string]any{"baseline": baseline}}, nil
+	settings := map[string]map[string]any{"baseline": baseline}
+	if len(cfg.Exceptions) > 0 { // a bundle may hold some too
+		settings["exceptions"] = map[string]any{"list": cfg.Exceptions}
+	}
+	return rego.Config{Shipped: policies.FS, Packs: cfg.Policies.Packs, OperatorDir: cfg.Policies.Dir, Timeout: cfg.Policies.Timeout, Settings: settings}, nil
 }
 
 // policiesAndDirectory opens the data directory last, so that a mistake in the policies, which is the operator's to mend, leaves nothing

@@ -28,7 +28,7 @@ func OpenBench(ctx context.Context, src Sources, timeout time.Duration) (*Bench,
 	if err != nil {
 		return nil, err
 	}
-	b := &Bench{engine: &Engine{cfg: Config{Timeout: timeout}, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}, snapshot: s}
+	b := &Bench{engine: &Engine{cfg: Config{Timeout: timeout, Now: time.Now}, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}, snapshot: s}
 	if err := b.engine.warmUp(ctx, s); err != nil {
 		return nil, err
 	}
@@ -44,6 +44,9 @@ func (b *Bench) Decide(ctx context.Context, in decision.Input) (decision.Outcome
 
 // Revision names the state as the engine that has it in force does.
 func (b *Bench) Revision() string { return b.snapshot.revision }
+
+// Exceptions lift what rules ask; Decide heeds them, Ask does not.
+func (b *Bench) Exceptions() []decision.Exception { return b.snapshot.exceptions }
 
 // Packages lists the packages, in the order that Ask counts them in.
 func (b *Bench) Packages() []Package {

@@ -30,6 +30,8 @@ type Config struct {
 	Settings map[string]map[string]any
 	// Timeout bounds one evaluation, without the wait for a processor. Default 50ms.
 	Timeout time.Duration
+	// Now is the clock by which exceptions end. Default time.Now.
+	Now func() time.Time
 	// Record is told the revision before it is put in force; its error keeps it out. Optional.
 	Record func(revision string) error
 
@@ -53,6 +55,9 @@ type Engine struct {
 func Load(ctx context.Context, cfg Config) (*Engine, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 50 * time.Millisecond
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	e := &Engine{cfg: cfg, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	if err := e.Reload(ctx); err != nil {
@@ -86,6 +91,15 @@ func (e *Engine) Revision() string { return e.current.Load().revision }
 // Callers must not change the Outcome's verdicts: other callers may hold the same.
 func (e *Engine) Decide(ctx context.Context, in decision.Input) (decision.Outcome, error) {
 	s := e.current.Load()
+	out, err := e.decide(ctx, s, in)
+	if err != nil || len(s.exceptions) == 0 {
+		return out, err
+	}
+	return decision.Except(out, s.exceptions, &in, e.cfg.Now()), nil
+}
+
+// decide is Decide without the exceptions: they end at a time, and what is remembered must not know any.
+func (e *Engine) decide(ctx context.Context, s *snapshot, in decision.Input) (decision.Outcome, error) {
 	if s.memo.off.Load() {
 		return e.timed(ctx, s, func(ctx context.Context) (decision.Outcome, error) { return s.evaluateWhole(ctx, &in) })
 	}

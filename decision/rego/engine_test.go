@@ -2,6 +2,7 @@ package rego_test
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -283,6 +284,48 @@ func TestEitherImportMakesNotSafe(t *testing.T) {
 			`verdicts contains {"id": "t.x", "behavior": "deny", "reason": "r"} if not is_number(input.caller.confidence)`}))
 		if out := decide(t, e, call(nil)); out.Behavior != decision.Deny {
 			t.Errorf("%s: an absent field is skipped: %+v", safe, out)
+		}
+	}
+}
+
+func TestAnExceptionEndsByItself(t *testing.T) {
+	now := time.Date(2027, 1, 30, 12, 0, 0, 0, time.UTC)
+	list := []map[string]any{{"rule": "sinks.destructive", "tool": map[string]any{"namespace": "crm", "name": "t"}, "owner": "ann", "reason": "a sandbox", "until": "2027-01-31"}}
+	e := load(t, rego.Config{Now: func() time.Time { return now }, Settings: map[string]map[string]any{"exceptions": {"list": list}}})
+	destroys := call(func(in *decision.Input) { in.Tool.Annotations = tool.Risk{Destructive: true} })
+	decide := func() decision.Outcome {
+		out, err := e.Decide(context.Background(), destroys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for range 2 { // the second time from memory
+		if out := decide(); out.Behavior != decision.Allow || out.Verdicts[0].ID != "exception.sinks.destructive" {
+			t.Errorf("%+v", out)
+		}
+	}
+	now = now.Add(12 * time.Hour)
+	if out := decide(); out.Behavior != decision.Ask {
+		t.Errorf("after its end: %+v", out)
+	}
+	if status, _ := e.Status(); len(status.Exceptions) != 1 || status.Exceptions[0].Owner != "ann" {
+		t.Errorf("%+v", status.Exceptions)
+	}
+}
+
+func TestAnExceptionThatNobodyAnswersForIsRefused(t *testing.T) {
+	whole := map[string]any{"rule": "sinks.destructive", "tool": map[string]any{"name": "t"}, "owner": "ann", "reason": "a sandbox", "until": "2027-01-31"}
+	for name, change := range map[string]func(map[string]any){
+		"no owner": func(e map[string]any) { delete(e, "owner") }, "no reason": func(e map[string]any) { e["reason"] = "" }, "no end": func(e map[string]any) { delete(e, "until") },
+		"no tool": func(e map[string]any) { delete(e, "tool") }, "no such day": func(e map[string]any) { e["until"] = "2027-02-31" }, "a typo": func(e map[string]any) { e["untill"] = "x" },
+		"a relative directory": func(e map[string]any) { e["below"] = []string{"testdata"} }, "no directory": func(e map[string]any) { e["below"] = []string{} },
+	} {
+		one := maps.Clone(whole)
+		change(one)
+		_, err := tryLoad(rego.Config{Settings: map[string]map[string]any{"exceptions": {"list": []map[string]any{one}}}})
+		if ostiary.KindOf(err) != ostiary.KindConfigInvalid {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

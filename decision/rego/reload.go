@@ -15,7 +15,7 @@ func (e *Engine) Status() (decision.PolicyStatus, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := e.current.Load()
-	out := decision.PolicyStatus{Revision: s.revision, Earlier: []string{}, MemoOff: s.memo.off.Load(), Remembered: s.memo.hits.Load(), Evaluated: s.memo.misses.Load()}
+	out := decision.PolicyStatus{Revision: s.revision, Earlier: []string{}, MemoOff: s.memo.off.Load(), Remembered: s.memo.hits.Load(), Evaluated: s.memo.misses.Load(), Exceptions: s.exceptions}
 	for i := len(e.earlier) - 1; i >= 0; i-- {
 		out.Earlier = append(out.Earlier, e.earlier[i].revision)
 	}

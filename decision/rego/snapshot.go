@@ -26,7 +26,9 @@ type snapshot struct {
 	packs    []pack
 	fields   []document.Field
 	memo     *memo
-	bundle   *bundle.Bundle // the operator's that is in it; nil when there is none
+	// exceptions lift what the rules ask, until they end.
+	exceptions []decision.Exception
+	bundle     *bundle.Bundle // the operator's that is in it; nil when there is none
 }
 
 // pack is one policy package.
@@ -46,6 +48,9 @@ func newSnapshot(ctx context.Context, src Sources) (*snapshot, error) {
 	}
 	s := &snapshot{}
 	if s.revision, err = src.revision(); err != nil {
+		return nil, err
+	}
+	if s.exceptions, err = src.Exceptions(); err != nil {
 		return nil, err
 	}
 	prepare := func(query string) (opa.PreparedEvalQuery, error) {

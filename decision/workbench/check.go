@@ -11,6 +11,7 @@ import (
 
 	"ostiary"
 	"ostiary/decision/rego"
+	"ostiary/decision/workbench/reading"
 )
 
 // Check finds everything for which the sidecar would refuse to start, and files that are not formatted, as warnings.
@@ -34,7 +35,7 @@ func (b *Bench) Check() (Report, error) {
 		}
 		findings = append(findings, broken...)
 	}
-	findings = append(findings, b.unformatted()...)
+	findings = append(append(findings, b.exceptionFindings()...), b.unformatted()...)
 	return b.report(findings, false), nil
 }
 
@@ -146,8 +147,55 @@ func layerFindings(name string, m *ast.Module) []Finding {
 	return out
 }
 
+// exceptionFindings are exceptions that lift nothing: for a rule that is not there, or that only denies.
+func (b *Bench) exceptionFindings() []Finding {
+	exceptions, err := b.src.Exceptions()
+	if err != nil {
+		return []Finding{dataFault(err)}
+	}
+	ids, asks := map[string]bool{}, b.asking()
+	for about := range reading.FindAbout(b.modules) {
+		_, id, _ := strings.Cut(about, " ")
+		ids[id] = true
+	}
+	var out []Finding
+	for _, e := range exceptions {
+		switch {
+		case !ids[e.Rule]:
+			out = append(out, Finding{ID: "exception", Message: "the exception for " + e.Rule + " lifts nothing: no rule has this id", Warning: true, Fix: "sidecar policy explain names the rules of a call"})
+		case !asks[e.Rule]:
+			out = append(out, Finding{ID: "exception", Message: "the exception for " + e.Rule + " lifts nothing: the rule does not ask, and nothing else is lifted", Warning: true})
+		}
+	}
+	return out
+}
+
+// asking are the ids of rules whose verdict may be to ask.
+func (b *Bench) asking() map[string]bool {
+	out := map[string]bool{}
+	for _, m := range b.modules {
+		for _, r := range m.Rules {
+			if r.Head.Key == nil {
+				continue
+			}
+			if object, ok := r.Head.Key.Value.(ast.Object); ok {
+				id, behavior := object.Get(ast.StringTerm("id")), object.Get(ast.StringTerm("behavior"))
+				if id != nil && (behavior == nil || !isText(behavior) || behavior.Equal(ast.StringTerm("ask"))) {
+					out[strings.Trim(id.String(), `"`)] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+func isText(t *ast.Term) bool {
+	_, ok := t.Value.(ast.String)
+	return ok
+}
+
 func dataFault(err error) Finding {
-	f := Finding{ID: "data", Message: ostiary.Public(err).Msg, Fix: "correct baseline: in the configuration file"}
+	f := Finding{ID: "data", Message: ostiary.Public(err).Msg, Fix: "correct it under baseline: or exceptions: in the configuration file"}
 	if cause := errors.Unwrap(err); cause != nil {
 		f.Message += ": " + strings.Join(strings.Fields(cause.Error()), " ")
 	}

@@ -47,14 +47,16 @@ type Config struct {
 	// Log is info, or debug, which adds a line for every request that went well: the audit log tells of calls anyway. Defaults to info.
 	Log string `koanf:"log"`
 
-	Policies Policies       `koanf:"policies"`
-	Baseline map[string]any `koanf:"baseline"` // overlays data.ostiary.baseline; policies/schema/baseline.json lists its members
-	Caps     Caps           `koanf:"caps"`
-	Review   TTL            `koanf:"review"`   // how long a question stays open. Defaults to 1h
-	Approval TTL            `koanf:"approval"` // how long an approval can be used. Defaults to 30m
-	Permit   TTL            `koanf:"permit"`   // how long a permit lives, at least 1s. Defaults to 5m
-	Veto     TTL            `koanf:"veto"`     // how long a denial answers the same call again. Defaults to 30m
-	Audit    Audit          `koanf:"audit"`
+	Policies Policies `koanf:"policies"`
+	// Exceptions lift what a rule asks about a tool, for a time; policies/schema/exceptions.json lists their members.
+	Exceptions []map[string]any `koanf:"exceptions"`
+	Baseline   map[string]any   `koanf:"baseline"` // overlays data.ostiary.baseline; policies/schema/baseline.json lists its members
+	Caps       Caps             `koanf:"caps"`
+	Review     TTL              `koanf:"review"`   // how long a question stays open. Defaults to 1h
+	Approval   TTL              `koanf:"approval"` // how long an approval can be used. Defaults to 30m
+	Permit     TTL              `koanf:"permit"`   // how long a permit lives, at least 1s. Defaults to 5m
+	Veto       TTL              `koanf:"veto"`     // how long a denial answers the same call again. Defaults to 30m
+	Audit      Audit            `koanf:"audit"`
 	// TaintCarry is how long a tainted session's provenance is handed to the agent's new sessions. Defaults to 1h.
 	TaintCarry time.Duration `koanf:"taint_carry"`
 }

@@ -78,6 +78,7 @@ func (l *Lab) Verify(ctx context.Context, invariants []invariant.Invariant, budg
 type search struct {
 	lab      *Lab
 	inv      invariant.Invariant
+	excepted bool // some rules may be lifted
 	base     decision.Input
 	dims     []reading.Dimension
 	given    map[string]bool // places of the invariant
@@ -99,7 +100,7 @@ type search struct {
 }
 
 func (l *Lab) plan(inv invariant.Invariant) (*search, error) {
-	s := &search{lab: l, inv: inv, given: map[string]bool{}, known: map[string]decision.Behavior{}, places: map[int][]int{}}
+	s := &search{lab: l, inv: inv, excepted: len(l.bench.Exceptions()) > 0, given: map[string]bool{}, known: map[string]decision.Behavior{}, places: map[int][]int{}}
 	s.base = decision.Input{Phase: decision.PhaseCall, Args: Value("{}"), Tool: decision.ToolFacts{Namespace: reading.Fresh, Name: reading.Fresh, AnnotationsSource: tool.FromOperator},
 		Caller: decision.Caller{Agent: reading.Fresh, Tenant: reading.Fresh, Profile: "api"}}
 	for _, c := range inv.When {
@@ -338,6 +339,9 @@ func (s *search) result() Result {
 		if d.Bound != "" {
 			r.Bounds = append(r.Bounds, reading.Text(d.Path)+": "+d.Bound)
 		}
+	}
+	if s.excepted {
+		r.Bounds = append(r.Bounds, "exceptions are not looked at")
 	}
 	if !s.possible {
 		r.Bounds = append(r.Bounds, "the sidecar makes no such call at all")
