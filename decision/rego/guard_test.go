@@ -3,13 +3,17 @@ package rego
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"ostiary"
 	"ostiary/decision"
 	"ostiary/decision/rego/document"
 	"ostiary/policies"
@@ -81,21 +85,82 @@ func TestASilentPackageHasNeitherVerdictNorError(t *testing.T) {
 	}
 }
 
-// guarded loads each condition as the one rule of a package, beside the shipped packs.
+// guarded loads each condition as the one rule of a package, and chance conjunctions of them as two rules each, beside the shipped packs.
 func guarded(t *testing.T) *snapshot {
 	t.Helper()
 	dir := t.TempDir()
-	for i, text := range conditions {
-		rule := fmt.Sprintf("package policies.operator.t%d\nimport rego.v2\nverdicts contains {\"id\": \"t%d.x\", \"behavior\": \"ask\", \"reason\": \"r\"} if { %s }\n", i, i, text)
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("t%d.rego", i)), []byte(rule+helpers), 0o600); err != nil {
+	write := func(name, pkg, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("package policies.operator."+pkg+"\nimport rego.v2\n"+text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	rule := func(id, body string) string {
+		return fmt.Sprintf("verdicts contains {\"id\": %q, \"behavior\": \"ask\", \"reason\": \"r\"} if { %s }\n", id, body)
+	}
+	for i, text := range conditions {
+		write(fmt.Sprintf("t%d.rego", i), fmt.Sprintf("t%d", i), rule("x", text)+helpers)
+	}
+	chance := rand.New(rand.NewPCG(1, 2))
+	for i := range 150 {
+		bodies := make([]string, 2)
+		for j := range bodies {
+			var parts []string
+			for _, n := range chance.Perm(len(conditions))[:2+chance.IntN(2)] {
+				if text := conditions[n]; !strings.Contains(text, "x") && !strings.Contains(text, "some ") && chance.IntN(3) == 0 {
+					parts = append(parts, "not { "+text+" }")
+				} else {
+					parts = append(parts, renamed(text, len(parts)))
+				}
+			}
+			bodies[j] = strings.Join(parts, "; ")
+		}
+		pkg := fmt.Sprintf("c%d", i)
+		write(pkg+"a.rego", pkg, rule("a", bodies[0])+helpers) // a package may stand in several files
+		write(pkg+"b.rego", pkg, rule("b", bodies[1]))
 	}
 	e, err := Load(context.Background(), Config{Shipped: policies.FS, OperatorDir: dir, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e.current.Load()
+}
+
+// renamed gives the variables of a condition names of their own, so that conditions can stand in one body.
+func renamed(text string, n int) string {
+	return variables.ReplaceAllString(text, fmt.Sprintf("${1}v%d", n))
+}
+
+var variables = regexp.MustCompile(`\b([xyicp])\b`)
+
+// A reference that names no rule may name a package below.
+func TestAPackageBelowAnotherIsNoRuleOfIt(t *testing.T) {
+	for _, name := range []string{"policies.operator.t0[\"foo-bar\"]", "policies.operator.t0.below", "policies.tenant_a[\"b.c\"]", "policies.operator[\"a.b\"]"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "b.rego"), []byte("package "+name+"\nimport rego.v2\nx := 1\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(context.Background(), Config{Shipped: policies.FS, OperatorDir: dir}); ostiary.KindOf(err) != ostiary.KindPolicyBroken {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Helpers that use one helper twice each would be judged two to the power of their depth times.
+func TestAChainOfHelpersIsJudgedOnce(t *testing.T) {
+	var rules strings.Builder
+	rules.WriteString("verdicts contains {\"id\": \"t.x\", \"behavior\": \"ask\", \"reason\": \"r\"} if h0\n")
+	for i := range 40 {
+		fmt.Fprintf(&rules, "h%d if {\n\th%d\n\tinput.phase == \"call\"\n}\nh%d if {\n\th%d\n\tinput.session.carried\n}\n", i, i+1, i, i+1)
+	}
+	rules.WriteString("h40 if input.phase == \"call\"\n")
+	s := loadWith(t, rules.String()).current.Load()
+	in := anInput()
+	for i := range s.packs {
+		if s.packs[i].name == "operator.t" && s.packs[i].guard.Silent(document.NewValues(&in, s.fields)) {
+			t.Error("it is called silent")
+		}
+	}
 }
 
 // The shipped packs are mostly silent about an ordinary read.

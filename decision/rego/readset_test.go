@@ -157,7 +157,7 @@ func inputs() *rapid.Generator[decision.Input] {
 			return rapid.SliceOfN(rapid.SampledFrom(of), 0, 2).Draw(t, name)
 		}
 		in := decision.Input{
-			Phase: decision.Phase(word("phase", "call", "result")),
+			Phase: decision.Phase(word("phase", "call", "result", "list", "conclusion")),
 			Tool: decision.ToolFacts{Namespace: word("ns", "a", ""), Name: word("name", "t", "ü"), DefinitionDigest: word("digest", "", "d"),
 				AnnotationsSource: tool.Source(word("from", "operator", "none", "shipped")),
 				Annotations:       tool.Risk{ReadOnly: flag("ro"), Idempotent: flag("id"), Destructive: flag("de"), OpenWorld: flag("ow"), SensitiveSink: flag("si")}},

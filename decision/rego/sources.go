@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -175,11 +176,7 @@ func OperatorFaults(name string, m *ast.Module) []error {
 		return []error{brokenAt(name, 1, "the file holds no package; delete it, or begin it with: package policies.operator.<name>")}
 	}
 	var faults []error
-	segments := strings.Split(m.Package.Path.String(), ".") // data.policies.operator.<name>
-	inLayer := len(segments) == 4 && segments[1] == "policies" && slices.ContainsFunc(operatorLayers, func(l string) bool {
-		return segments[2] == l || strings.HasSuffix(l, "_") && strings.HasPrefix(segments[2], l)
-	})
-	if !inLayer {
+	if !inOperatorLayer(m.Package.Path) {
 		faults = append(faults, brokenAt(name, m.Package.Location.Row, "package "+strings.TrimPrefix(m.Package.Path.String(), "data.")+" is outside policies.operator.<name> and policies.tenant_<x>.<name>"))
 	}
 	safeNot := slices.ContainsFunc(m.Imports, func(i *ast.Import) bool {
@@ -190,6 +187,22 @@ func OperatorFaults(name string, m *ast.Module) []error {
 		faults = append(faults, brokenAt(name, m.Package.Location.Row, `add "import rego.v2" below the package line: without it, "not" on an absent field skips the rule silently`))
 	}
 	return faults
+}
+
+// plainName is the name of a layer or a package: one that no reference needs to quote, so that it reads alike everywhere.
+var plainName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
+// inOperatorLayer reports whether a package is policies.operator.<name> or policies.tenant_<x>.<name>.
+func inOperatorLayer(path ast.Ref) bool {
+	if len(path) != 4 || !path[1].Equal(ast.StringTerm("policies")) {
+		return false
+	}
+	layer, isText := path[2].Value.(ast.String)
+	name, isTextToo := path[3].Value.(ast.String)
+	known := slices.ContainsFunc(operatorLayers, func(l string) bool {
+		return string(layer) == l || strings.HasSuffix(l, "_") && strings.HasPrefix(string(layer), l)
+	})
+	return isText && isTextToo && known && plainName.MatchString(string(layer)) && plainName.MatchString(string(name))
 }
 
 // readData reads the shipped data; of the overlays the later one wins.

@@ -94,8 +94,8 @@ func (r *reader) truthy(t *ast.Term, vars scope) test {
 		return anything
 	}
 	of := r.value(t, vars)
-	return func(v *document.Values) truth {
-		switch got, known := of(v); {
+	return func(f *facts) truth {
+		switch got, known := of(f.values); {
 		case !known:
 			return unclear
 		case got == nil || got.Compare(ast.Boolean(false)) == 0:
@@ -106,14 +106,14 @@ func (r *reader) truthy(t *ast.Term, vars scope) test {
 	}
 }
 
-// helper judges a reference to a rule of the same package that is true or undefined.
+// helper judges a reference to a rule of the same package that is true or undefined. A name without a rule can be a package below this one.
 func (r *reader) helper(ref ast.Ref) test {
 	n := len(ref) - 1
 	if n < 1 || ref[:n].String() != r.pkg {
 		return anything
 	}
 	last, ok := ref[n].Value.(ast.String)
-	if !ok {
+	if !ok || len(r.rules[string(last)]) == 0 {
 		return anything
 	}
 	name := string(last)
@@ -129,18 +129,21 @@ func (r *reader) helper(ref ast.Ref) test {
 		}
 		bodies = append(bodies, r.body(rule.Body, scope{}))
 	}
-	t := func(v *document.Values) truth { return either(bodies, v) }
-	r.helpers[name] = t
-	return t
+	number := len(r.helpers)
+	r.helpers[name] = func(f *facts) truth {
+		if f.helpers[number] == 0 {
+			f.helpers[number] = either(bodies, f)
+		}
+		return f.helpers[number]
+	}
+	return r.helpers[name]
 }
 
 // either judges a disjunction, all of which OPA may evaluate.
-func either(bodies []body, v *document.Values) truth {
+func either(bodies []body, f *facts) truth {
 	out := fails
 	for _, b := range bodies {
-		switch b.judge(v) {
-		case unknown:
-			return unknown
+		switch b.judge(f) {
 		case holds:
 			out = holds
 		case unclear:
@@ -148,6 +151,8 @@ func either(bodies []body, v *document.Values) truth {
 				out = unclear
 			}
 		case fails:
+		default:
+			return unknown
 		}
 	}
 	return out
@@ -197,9 +202,9 @@ func is(yes bool) truth {
 
 // both judges a condition on two values: without either of them it is undefined.
 func both(x, y value, of func(x, y ast.Value) truth) test {
-	return func(v *document.Values) truth {
-		a, knownA := x(v)
-		b, knownB := y(v)
+	return func(f *facts) truth {
+		a, knownA := x(f.values)
+		b, knownB := y(f.values)
 		switch {
 		case knownA && a == nil || knownB && b == nil:
 			return fails
@@ -213,8 +218,8 @@ func both(x, y value, of func(x, y ast.Value) truth) test {
 
 // defined judges an assignment.
 func defined(x value) test {
-	return func(v *document.Values) truth {
-		switch got, known := x(v); {
+	return func(f *facts) truth {
+		switch got, known := x(f.values); {
 		case !known:
 			return unclear
 		case got == nil:
@@ -238,8 +243,8 @@ func member(x, list ast.Value) truth {
 
 // countable judges count, which raises an error for what has no length.
 func countable(x value) test {
-	return func(v *document.Values) truth {
-		got, known := x(v)
+	return func(f *facts) truth {
+		got, known := x(f.values)
 		if !known {
 			return unknown
 		}
