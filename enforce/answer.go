@@ -20,7 +20,7 @@ import (
 func (e *Enforcer) answer(c *call) (wire.Decision, error) {
 	doc := wire.DecisionOf(c.decision)
 	if c.item != nil {
-		attachReview(&doc, *c.item)
+		doc.Attach(*c.item)
 		return doc, e.attachApproval(&doc, *c.item)
 	}
 	if c.decision.Behavior == decision.Allow && c.req.WantPermit {
@@ -33,21 +33,17 @@ func (e *Enforcer) answer(c *call) (wire.Decision, error) {
 	return doc, nil
 }
 
-func attachReview(doc *wire.Decision, item queue.Item) {
-	doc.Review = &wire.Review{ID: item.ID, State: string(item.State), URL: "/v1/reviews/" + item.ID, ExpiresAt: item.ExpiresAt}
-	if item.State == queue.Responded {
-		doc.ContentBlocks = append(doc.ContentBlocks, wire.ContentBlock{Type: "text", Text: item.Rulings[len(item.Rulings)-1].Text})
-	}
-}
-
-// attachApproval adds the permit of an approved call, or the content of an approved result.
+// attachApproval adds the permit of an approved call, or the content of what was approved otherwise.
 func (e *Enforcer) attachApproval(doc *wire.Decision, item queue.Item) error {
 	if item.State != queue.Approved {
 		return nil
 	}
-	if item.Kind == queue.KindResult {
+	switch item.Kind {
+	case queue.KindResult:
 		doc.ContentBlocks = append(doc.ContentBlocks, wire.ContentBlock{Type: "text", Text: string(item.Input)})
 		return nil
+	case queue.KindConclusion:
+		return doc.AttachConclusion(item)
 	}
 	token, err := e.reviewPermit(item)
 	if err != nil {
@@ -118,8 +114,8 @@ func (e *Enforcer) ofItem(item queue.Item) (wire.Decision, error) {
 	if !item.ResolvedAt.IsZero() {
 		asked.DecidedAt = item.ResolvedAt
 	}
-	doc := wire.DecisionOf(reviewed(asked, item))
-	attachReview(&doc, item)
+	doc := wire.DecisionOf(item.Decided(asked))
+	doc.Attach(item)
 	return doc, e.attachApproval(&doc, item)
 }
 

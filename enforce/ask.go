@@ -2,7 +2,6 @@ package enforce
 
 import (
 	"context"
-	"strings"
 
 	"ostiary"
 	"ostiary/decision"
@@ -22,7 +21,7 @@ func (e *Enforcer) ask(ctx context.Context, c *call) error {
 		}
 	}
 	c.item = &item
-	c.decision = reviewed(c.decision, item)
+	c.decision = item.Decided(c.decision)
 	return nil
 }
 
@@ -52,37 +51,6 @@ func (e *Enforcer) Ask(ctx context.Context, item queue.Item) (queue.Item, error)
 		return item, err
 	}
 	return e.cfg.Desk.Open(ctx, item)
-}
-
-// reviewed is a decision to ask, as the state of its review makes it.
-func reviewed(asked decision.Decision, item queue.Item) decision.Decision {
-	d := asked
-	d.ExpiresAt = item.ExpiresAt
-	switch item.State {
-	case queue.Open:
-		return d
-	case queue.Approved:
-		// What the asking obliged to, the reviewer has carried out.
-		d.Behavior, d.Source, d.Reason, d.Obligations = decision.Allow, decision.SourceReview, "a reviewer approved the call", nil
-		if len(item.EditedInput) > 0 {
-			d.Reason, d.UpdatedInput = "a reviewer approved an edited form of the call; run exactly updated_input", item.EditedInput
-		}
-	case queue.Responded:
-		d.Behavior, d.Source, d.Reason = decision.Deny, decision.SourceReview, "a reviewer answered instead of letting the call run"
-	case queue.Denied:
-		d.Behavior, d.Source, d.Reason = decision.Deny, decision.SourceReview, denial(item)
-	default:
-		d.Behavior, d.Source, d.Reason = decision.Deny, decision.SourceReview, "the review is "+string(item.State)+", so the call may not run"
-	}
-	return d
-}
-
-func denial(item queue.Item) string {
-	last := item.Rulings[len(item.Rulings)-1]
-	if text := strings.TrimSpace(last.Reason); text != "" {
-		return "a reviewer denied the call (" + last.ReasonCode + "): " + text
-	}
-	return "a reviewer denied the call (" + last.ReasonCode + ")"
 }
 
 // question builds the review item of a call: everything that a reviewer is shown is fixed here and covered by the view digest.

@@ -85,7 +85,7 @@ func (e *Enforcer) intake(who agent.Identity, req wire.DecisionRequest) (*call, 
 	if req.Context != nil && len(req.Context.CWD) > maxCWD {
 		return nil, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/context/cwd", Msg: "cwd is longer than any path can be"}
 	}
-	if err := e.checkIDs(req); err != nil {
+	if err := e.CheckIDs(req.SessionID, req.ParentSessionID, req.RequestID, req.InvocationID, req.Tool.String()); err != nil {
 		return nil, err
 	}
 	args, err := e.args.Read(req.Input)

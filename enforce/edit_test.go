@@ -119,3 +119,40 @@ func TestACredentialInANameIsRefused(t *testing.T) {
 		t.Errorf("the question is %s", got.Review.State)
 	}
 }
+
+// Identifiers are recorded as they are, since the record is found by them.
+func TestACredentialAsAnIdentifierIsRefused(t *testing.T) {
+	t.Parallel()
+	h := open(t, nil)
+	secret := "ghp_" + "a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5F6g7H8"
+	ctx := context.Background()
+	for name, send := range map[string]func() error{
+		"a session to decide in": func() error {
+			req := call(lookup, `{}`)
+			req.SessionID = secret
+			_, err := h.Decide(ctx, ann, req)
+			return err
+		},
+		"an invocation": func() error {
+			req := call(lookup, `{}`)
+			req.InvocationID = secret
+			_, err := h.Decide(ctx, ann, req)
+			return err
+		},
+		"a session of a result": func() error {
+			_, err := h.Result(ctx, ann, wire.ResultRequest{SessionID: secret, Tool: fetch, Content: jsontext.Value(`"x"`)})
+			return err
+		},
+		"an invocation of a result": func() error {
+			_, err := h.Result(ctx, ann, wire.ResultRequest{SessionID: "s", InvocationID: secret, Tool: fetch, Content: jsontext.Value(`"x"`)})
+			return err
+		},
+		"a session of a message": func() error {
+			return h.Message(ctx, ann, secret, wire.MessageRequest{Role: "user", Text: "hello"})
+		},
+	} {
+		if err := send(); ostiary.KindOf(err) != ostiary.KindInvalidField || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -10,7 +10,6 @@ import (
 	"ostiary"
 	"ostiary/audit"
 	"ostiary/decision"
-	"ostiary/enforce/wire"
 	"ostiary/internal/strictjson"
 	"ostiary/sanitize"
 )
@@ -50,10 +49,9 @@ func auditError(err error) error {
 		WithFix("free space in the data directory and restart the sidecar")
 }
 
-// checkIDs refuses identifiers that look like a credential: they are logged as they are, since the log is found by them.
-func (e *Enforcer) checkIDs(req wire.DecisionRequest) error {
-	ids := slices.DeleteFunc([]string{req.SessionID, req.ParentSessionID, req.RequestID, req.InvocationID, req.Tool.String()}, harmless)
-	if len(ids) == 0 {
+// CheckIDs refuses identifiers that look like a credential: they are logged as they are, since the log is found by them.
+func (e *Enforcer) CheckIDs(ids ...string) error {
+	if ids = slices.DeleteFunc(ids, harmless); len(ids) == 0 {
 		return nil
 	}
 	out, err := e.cfg.Masker.Text(context.Background(), sanitize.NewScope(), strings.Join(ids, "\n"), sanitize.Options{})

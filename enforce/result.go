@@ -40,6 +40,9 @@ func (e *Enforcer) Result(ctx context.Context, who agent.Identity, req wire.Resu
 	if err := clean.Check(req); err != nil {
 		return wire.ResultResponse{}, err
 	}
+	if err := e.CheckIDs(req.SessionID, req.InvocationID, req.Tool.String()); err != nil {
+		return wire.ResultResponse{}, err
+	}
 	s, err := e.cfg.Sessions.Enter(ctx, who, req.SessionID, "")
 	if err != nil {
 		return wire.ResultResponse{}, err
@@ -209,7 +212,7 @@ func (e *Enforcer) askResult(ctx context.Context, r *result, out decision.Outcom
 		b = decision.Deny
 	}
 	r.hide(b, reasons[0].Reason)
-	r.answer.Review = &wire.Review{ID: item.ID, State: string(item.State), URL: "/v1/reviews/" + item.ID, ExpiresAt: item.ExpiresAt}
+	r.answer.Review = wire.ReviewOf(item)
 	return nil
 }
 

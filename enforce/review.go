@@ -182,6 +182,9 @@ func (e *Enforcer) Message(ctx context.Context, who agent.Identity, id string, m
 	if m.Role != "user" {
 		return &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/role", Msg: `role must be "user": only the user's own words are a source of intent`}
 	}
+	if err := e.CheckIDs(id); err != nil {
+		return err
+	}
 	s, err := e.cfg.Sessions.Enter(ctx, who, id, "")
 	if err != nil {
 		return err

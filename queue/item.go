@@ -22,11 +22,12 @@ const (
 
 // Kinds of items.
 const (
-	KindCall   = "call"
-	KindResult = "result"
+	KindCall       = "call"
+	KindResult     = "result"
+	KindConclusion = "conclusion"
 )
 
-// Item is one call (or result) that waits for a person.
+// Item is one call, result or conclusion that waits for a person.
 type Item struct {
 	ID      string
 	State   State

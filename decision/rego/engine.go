@@ -3,9 +3,11 @@ package rego
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"io/fs"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -92,10 +94,18 @@ func (e *Engine) Revision() string { return e.current.Load().revision }
 func (e *Engine) Decide(ctx context.Context, in decision.Input) (decision.Outcome, error) {
 	s := e.current.Load()
 	out, err := e.decide(ctx, s, in)
+	if err == nil && in.Phase != decision.PhaseConclusion && marks(out.Verdicts) {
+		return s.denied(), malformed(errors.New("only a conclusion can be marked as inferred"))
+	}
 	if err != nil || len(s.exceptions) == 0 {
 		return out, err
 	}
 	return decision.Except(out, s.exceptions, &in, e.cfg.Now()), nil
+}
+
+// marks reports whether a verdict obliges to what only a conclusion can carry out.
+func marks(verdicts []decision.Verdict) bool {
+	return slices.ContainsFunc(verdicts, func(v decision.Verdict) bool { return slices.Contains(v.Obligations, decision.ObligationCite) })
 }
 
 // decide is Decide without the exceptions: they end at a time, and what is remembered must not know any.

@@ -197,6 +197,7 @@ func TestAMalformedAnswerDenies(t *testing.T) {
 		"no object":          `verdicts contains "allow"`,
 		"unknown member":     `verdicts contains {"id": "t.x", "behavior": "allow", "reason": "r", "priority": 1}`,
 		"unknown obligation": `verdicts contains {"id": "t.x", "behavior": "allow", "reason": "r", "obligations": ["sing"]}`,
+		"a mark on a call":   `verdicts contains {"id": "t.x", "behavior": "allow", "reason": "r", "obligations": ["cite_as_inferred"]}`,
 		"builtin error":      `verdicts contains {"id": "t.x", "behavior": "allow", "reason": "r"} if to_number(input.tool.namespace) == 1`,
 		"conflict":           "verdicts contains {\"id\": \"t.x\", \"behavior\": x, \"reason\": \"r\"}\nx := \"allow\" if true\nx := \"ask\" if input.phase == \"call\"",
 	} {

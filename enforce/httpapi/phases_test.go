@@ -33,8 +33,15 @@ func TestAnAgentIsToldHowToStateAConclusion(t *testing.T) {
 	}
 	s.approve(t, asked.Review.ID)
 	s.send(t, agent.RoleAgent, "POST", "/v1/conclusions", unsure, nil).into(t, &ruled)
-	if ruled.Behavior != "allow" || ruled.Review.ID != asked.Review.ID || ruled.Source != "review" {
-		t.Errorf("%+v", ruled)
+	var fetched wire.Decision
+	s.send(t, agent.RoleAgent, "GET", "/v1/reviews/"+asked.Review.ID, "", nil).into(t, &fetched)
+	for _, d := range []wire.Decision{ruled, fetched} {
+		if d.Behavior != "allow" || d.Review.ID != asked.Review.ID || d.Source != "review" || d.Reason != "a reviewer approved the conclusion" || d.Permit != nil {
+			t.Errorf("%+v", d)
+		}
+		if len(d.ContentBlocks) != 1 || d.ContentBlocks[0].Text != "tea is cheaper\n\n(inferred from text, needs review)" || len(d.Obligations) != 1 {
+			t.Errorf("its mark: %+v", d)
+		}
 	}
 	for body, kind := range map[string]string{`{"session_id":"c-1"}`: "missing_field", `{"text":"x"}`: "missing_field", `{"session_id":"c-1","text":"x","colour":1}`: "unknown_field"} {
 		if got := s.send(t, agent.RoleAgent, "POST", "/v1/conclusions", body, nil); got.status != 400 || got.kind(t) != kind {

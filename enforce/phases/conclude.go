@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -30,6 +31,7 @@ type conclusion struct {
 	digest   string
 	origins  []decision.ArgOrigin
 	decision decision.Decision
+	marked   string // the text with the mark, where it needs one; otherwise empty
 	item     *queue.Item
 }
 
@@ -65,16 +67,15 @@ func (a *Adviser) take(who agent.Identity, req wire.ConclusionRequest) (*conclus
 	if strings.TrimSpace(req.Text) == "" {
 		return nil, &ostiary.Error{Kind: ostiary.KindMissingField, Pointer: "/text", Msg: "text is missing: it is what the agent concludes"}
 	}
+	if err := a.cfg.CheckIDs(req.SessionID, req.RequestID); err != nil {
+		return nil, err
+	}
 	if req.Confidence != nil && (*req.Confidence < 0 || *req.Confidence > 1) {
 		return nil, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/confidence", Msg: "confidence must lie between 0 and 1"}
 	}
-	content, err := json.Marshal(struct {
-		Text       string   `json:"text"`
-		Verdict    string   `json:"verdict,omitempty"`
-		Confidence *float64 `json:"confidence,omitempty"`
-	}{req.Text, req.Verdict, req.Confidence})
+	content, err := contentOf(req, req.Text)
 	if err != nil {
-		return nil, fmt.Errorf("phases: conclusion: %w", err)
+		return nil, err
 	}
 	canonical, err := strictjson.Canonical(content)
 	if err != nil {
@@ -83,6 +84,19 @@ func (a *Adviser) take(who agent.Identity, req wire.ConclusionRequest) (*conclus
 	c := &conclusion{who: who, req: req, content: content}
 	c.digest = tool.Action{Tenant: who.Tenant, Agent: who.Subject, Session: req.SessionID, Server: a.cfg.Server, Tool: conclusionTool, Definition: "conclusion", Arguments: string(canonical)}.Digest()
 	return c, nil
+}
+
+// contentOf is a conclusion as a document, with this text.
+func contentOf(req wire.ConclusionRequest, text string) ([]byte, error) {
+	content, err := json.Marshal(struct {
+		Text       string   `json:"text"`
+		Verdict    string   `json:"verdict,omitempty"`
+		Confidence *float64 `json:"confidence,omitempty"`
+	}{text, req.Verdict, req.Confidence})
+	if err != nil {
+		return nil, fmt.Errorf("phases: conclusion: %w", err)
+	}
+	return content, nil
 }
 
 // judge asks policy, and where policy asks, a person.
@@ -98,33 +112,43 @@ func (a *Adviser) judge(ctx context.Context, c *conclusion, facts decision.Sessi
 		return decision.Decision{}, err
 	}
 	d := decision.FromPolicy(out, decision.Allow)
+	c.mark(&d, out.Verdicts)
 	if d.Behavior != decision.Ask {
 		return d, nil
 	}
 	d.ID = newID()
-	item, err := a.cfg.Ask(ctx, queue.Item{
-		Kind: queue.KindResult, Tenant: c.who.Tenant, Agent: c.who.Subject, Owner: c.who.Owner, Profile: string(c.who.Profile), Session: c.req.SessionID, DecisionID: d.ID,
-		Tool: conclusionTool, Input: c.content, ActionDigest: c.digest, Tier: queue.TierMedium, Summary: "Let the agent state its conclusion", Reasons: d.Reasons,
-		Provenance: c.origins, Obligations: onlyReviewers(d.Obligations), PolicyRevision: d.Revision, Badges: []string{"conclusion"},
-	})
+	item, err := a.ask(ctx, c, d)
 	if err != nil {
 		return decision.Decision{}, err
 	}
 	c.item = &item
-	switch item.State {
-	case queue.Open:
-		d.ExpiresAt = item.ExpiresAt
-	case queue.Approved, queue.Consumed:
-		d.Behavior, d.Source, d.Reason, d.Obligations = decision.Allow, decision.SourceReview, "a reviewer approved the conclusion", nil
-	default:
-		d.Behavior, d.Source, d.Reason, d.Obligations = decision.Deny, decision.SourceReview, "the review is "+string(item.State)+", so the conclusion may not be stated", nil
-	}
-	return d, nil
+	return item.Decided(d), nil
 }
 
-// onlyReviewers are the obligations of whoever approves.
-func onlyReviewers(obligations []string) []string {
-	return slices.DeleteFunc(slices.Clone(obligations), func(o string) bool { return o != decision.ObligationReason })
+// ask puts the conclusion on the desk in the form that the agent may state once a person approves.
+func (a *Adviser) ask(ctx context.Context, c *conclusion, d decision.Decision) (queue.Item, error) {
+	content, err := contentOf(c.req, cmp.Or(c.marked, c.req.Text))
+	if err != nil {
+		return queue.Item{}, err
+	}
+	return a.cfg.Ask(ctx, queue.Item{
+		Kind: queue.KindConclusion, Tenant: c.who.Tenant, Agent: c.who.Subject, Owner: c.who.Owner, Profile: string(c.who.Profile), Session: c.req.SessionID, DecisionID: d.ID,
+		Tool: conclusionTool, Input: content, ActionDigest: c.digest, Tier: queue.TierMedium, Summary: "Let the agent state its conclusion", Reasons: d.Reasons,
+		Provenance: c.origins, Obligations: d.Obligations, PolicyRevision: d.Revision, Badges: []string{"conclusion"},
+	})
+}
+
+// mark adds the obligation to mark the text when any verdict has it, for that holds whatever else the verdicts come to, unless the text ends
+// in the mark already.
+func (c *conclusion) mark(d *decision.Decision, verdicts []decision.Verdict) {
+	const mark = "(" + decision.Inferred + ")"
+	d.Obligations = slices.DeleteFunc(d.Obligations, func(o string) bool { return o == decision.ObligationCite })
+	cite := slices.ContainsFunc(verdicts, func(v decision.Verdict) bool { return slices.Contains(v.Obligations, decision.ObligationCite) })
+	if !cite || d.Behavior == decision.Deny || strings.HasSuffix(strings.TrimSpace(c.req.Text), mark) {
+		return
+	}
+	d.Obligations = append(d.Obligations, decision.ObligationCite)
+	c.marked = c.req.Text + "\n\n" + mark
 }
 
 func newID() string { return "dec_" + uuid.Must(uuid.NewV7()).String() }
@@ -136,14 +160,6 @@ func (a *Adviser) stamp(c *conclusion) {
 		d.ID = newID()
 	}
 	d.ActionDigest, d.DecidedAt = c.digest, a.cfg.Now().UTC()
-	if c.marked() {
-		d.Obligations = slices.DeleteFunc(d.Obligations, func(o string) bool { return o == decision.ObligationCite })
-	}
-}
-
-// marked reports whether the text says already that it was inferred.
-func (c *conclusion) marked() bool {
-	return strings.Contains(strings.ToLower(c.req.Text), decision.Inferred)
 }
 
 // record tells of the decision before it is answered; the text is not part of it.
@@ -166,11 +182,11 @@ func (a *Adviser) record(c *conclusion) error {
 // answer writes the decision for the wire. What must be marked comes back marked, so that the agent need not word it.
 func (c *conclusion) answer() wire.Decision {
 	doc := wire.DecisionOf(c.decision)
-	if slices.Contains(doc.Obligations, decision.ObligationCite) {
-		doc.ContentBlocks = append(doc.ContentBlocks, wire.ContentBlock{Type: "text", Text: c.req.Text + "\n\n(" + decision.Inferred + ")"})
-	}
 	if c.item != nil {
-		doc.Review = &wire.Review{ID: c.item.ID, State: string(c.item.State), URL: "/v1/reviews/" + c.item.ID, ExpiresAt: c.item.ExpiresAt}
+		doc.Attach(*c.item)
+	}
+	if c.marked != "" && c.decision.Behavior == decision.Allow {
+		doc.ContentBlocks = append(doc.ContentBlocks, wire.ContentBlock{Type: "text", Text: c.marked})
 	}
 	return doc
 }

@@ -23,6 +23,8 @@ type Config struct {
 	Sessions *session.Book
 	// Ask puts a question on the desk, or returns what a person said before of the same one.
 	Ask func(ctx context.Context, item queue.Item) (queue.Item, error)
+	// CheckIDs refuses identifiers that may not be logged.
+	CheckIDs func(ids ...string) error
 	// Record appends an event; RecordDurable also has it on disk.
 	Record        func(audit.Event) error
 	RecordDurable func(audit.Event) error
@@ -40,7 +42,7 @@ type Adviser struct{ cfg Config }
 func New(cfg Config) (*Adviser, error) {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"Decide": cfg.Decide == nil, "Resolve": cfg.Resolve == nil, "Sessions": cfg.Sessions == nil, "Ask": cfg.Ask == nil,
+		"Decide": cfg.Decide == nil, "Resolve": cfg.Resolve == nil, "Sessions": cfg.Sessions == nil, "Ask": cfg.Ask == nil, "CheckIDs": cfg.CheckIDs == nil,
 		"Record": cfg.Record == nil, "RecordDurable": cfg.RecordDurable == nil, "Now": cfg.Now == nil, "Server": cfg.Server == "",
 	} {
 		if missing {

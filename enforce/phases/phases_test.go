@@ -62,6 +62,7 @@ type desk struct {
 func (d *desk) ask(_ context.Context, item queue.Item) (queue.Item, error) {
 	d.asked = append(d.asked, item)
 	item.ID, item.State = "rev_1", d.state
+	item.Rulings = []queue.Ruling{{ReasonCode: "other", Text: "ask the clerk"}}
 	return item, d.broken
 }
 
@@ -96,7 +97,7 @@ func adviser(t *testing.T) (*phases.Adviser, *desk) {
 		t.Fatal(err)
 	}
 	a, err := phases.New(phases.Config{
-		Decide: engine.Decide, Sessions: d.sessions, Ask: d.ask, Record: d.record, RecordDurable: d.record, Now: time.Now, Server: "here",
+		Decide: engine.Decide, Sessions: d.sessions, Ask: d.ask, CheckIDs: checkIDs, Record: d.record, RecordDurable: d.record, Now: time.Now, Server: "here",
 		Resolve: func(_ context.Context, _ string, n tool.Name) (tool.Resolved, error) {
 			if n.Name == "lost" {
 				return tool.Resolved{}, errors.New("the registry is down")
@@ -108,6 +109,13 @@ func adviser(t *testing.T) (*phases.Adviser, *desk) {
 		t.Fatal(err)
 	}
 	return a, d
+}
+
+func checkIDs(ids ...string) error {
+	if slices.ContainsFunc(ids, func(id string) bool { return strings.HasPrefix(id, "ghp_") }) {
+		return ostiary.Errorf(ostiary.KindInvalidField, "a credential")
+	}
+	return nil
 }
 
 func conclude(t *testing.T, a *phases.Adviser, change func(*wire.ConclusionRequest)) wire.Decision {
@@ -152,6 +160,12 @@ func TestAConclusionFromUntrustedTextIsMarkedAsInferred(t *testing.T) {
 	if again.Behavior != "allow" || len(again.Obligations) != 0 {
 		t.Errorf("what is marked already: %+v", again)
 	}
+	denying := conclude(t, a, func(r *wire.ConclusionRequest) {
+		r.Text = "It is not merely inferred from text, needs review by nobody."
+	})
+	if len(denying.Obligations) != 1 || len(denying.ContentBlocks) != 1 {
+		t.Errorf("the words of the mark in another sense: %+v", denying)
+	}
 }
 
 // Covers: A19, A20, A21
@@ -169,14 +183,26 @@ func TestAnUnsureConclusionWaitsForAPerson(t *testing.T) {
 			t.Errorf("%s: %+v", rule, got)
 		}
 		item := d.asked[0]
-		if item.Kind != queue.KindResult || !strings.Contains(string(item.Input), "the invoice is due") || item.ActionDigest != got.ActionDigest || len(item.Provenance) == 0 {
+		if item.Kind != queue.KindConclusion || !strings.Contains(string(item.Input), "needs review)") || item.ActionDigest != got.ActionDigest || len(item.Provenance) == 0 {
 			t.Errorf("%s: asked %+v", rule, item)
 		}
-		for state, behavior := range map[queue.State]string{queue.Approved: "allow", queue.Denied: "deny", queue.Expired: "deny"} {
-			d.state = state
-			if got := conclude(t, a, change); got.Behavior != behavior || got.Source != "review" {
+		if !slices.Equal(got.Obligations, []string{"cite_as_inferred"}) || len(got.ContentBlocks) != 0 {
+			t.Errorf("%s: before anybody ruled: %+v", rule, got)
+		}
+		for _, state := range []queue.State{queue.Denied, queue.Expired, queue.Responded, queue.Approved} {
+			behavior := "deny"
+			if d.state = state; state == queue.Approved {
+				behavior = "allow"
+			}
+			if got = conclude(t, a, change); got.Behavior != behavior || got.Source != "review" {
 				t.Errorf("%s, %s: %+v", rule, state, got)
 			}
+			if state == queue.Responded && (len(got.ContentBlocks) != 1 || got.ContentBlocks[0].Text != "ask the clerk") {
+				t.Errorf("%s: what the reviewer answered: %+v", rule, got)
+			}
+		}
+		if !slices.Equal(got.Obligations, []string{"cite_as_inferred"}) || len(got.ContentBlocks) != 1 || !strings.HasSuffix(got.ContentBlocks[0].Text, "(inferred from text, needs review)") {
+			t.Errorf("%s: an approved conclusion lost its mark: %+v", rule, got)
 		}
 	}
 }
@@ -213,6 +239,8 @@ func TestAConclusionThatCannotBeReadIsRefused(t *testing.T) {
 	}{
 		"no text":            {wire.ConclusionRequest{SessionID: "s", Text: " "}, ostiary.KindMissingField},
 		"no session":         {wire.ConclusionRequest{Text: "x"}, ostiary.KindMissingField},
+		"a credential":       {wire.ConclusionRequest{SessionID: "ghp_x", Text: "x"}, ostiary.KindInvalidField},
+		"one as request id":  {wire.ConclusionRequest{SessionID: "s", RequestID: "ghp_x", Text: "x"}, ostiary.KindInvalidField},
 		"confidence above 1": {wire.ConclusionRequest{SessionID: "s", Text: "x", Confidence: &much}, ostiary.KindInvalidField},
 	} {
 		if _, err := a.Conclude(t.Context(), ann, c.req); ostiary.KindOf(err) != c.kind {
@@ -254,7 +282,7 @@ func TestOnlyADenyHidesAToolFromTheList(t *testing.T) {
 
 func TestEveryPartIsRequired(t *testing.T) {
 	_, err := phases.New(phases.Config{})
-	for _, part := range []string{"Decide", "Resolve", "Sessions", "Ask", "Record", "RecordDurable", "Now", "Server"} {
+	for _, part := range []string{"Decide", "Resolve", "Sessions", "Ask", "CheckIDs", "Record", "RecordDurable", "Now", "Server"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s is not named: %v", part, err)
 		}

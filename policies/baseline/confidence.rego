@@ -35,15 +35,15 @@ verdicts contains {
 
 # METADATA
 # title: A promised confidence is missing
-# description: The caller is known to report its confidence, and did not here.
+# description: The caller is known to report its confidence, and did not for this call.
 # labels: {owasp: ASI09, severity: medium}
 verdicts contains {
 	"id": "confidence.not_reported",
 	"behavior": "ask",
-	"reason": "this caller reports its confidence, and did not here",
+	"reason": "this caller reports its confidence, and did not for this call",
 	"severity": "medium",
 } if {
-	input.phase in {"call", "conclusion"}
+	input.phase == "call"
 	input.caller.reports_confidence
 	not input.caller.confidence
 }
