@@ -52,6 +52,20 @@ type Call struct {
 	parsedErr error
 }
 
+// size is about the memory that a call takes beside its arguments, in bytes. Every path can be as long as the caller's directory.
+func (c *Call) size() int {
+	n := len(c.cwd)
+	for _, list := range [][]string{c.parsed.Paths, c.parsed.Files, c.parsed.Hosts} {
+		for _, text := range list {
+			n += len(text) + word
+		}
+	}
+	for _, command := range c.parsed.Commands {
+		n += word * (4 + len(command.Args) + 4*len(command.Redirects))
+	}
+	return n
+}
+
 // Role says what the argument at a place is for; "" where nothing is.
 func (c *Call) Role(pointer string) tool.Role { return c.roles[pointer] }
 
@@ -100,6 +114,8 @@ func (a *Arguments) For(t tool.Resolved, cwd string) (*Call, error) {
 		return nil, err
 	}
 	c.parsed, c.parsedErr = parse.Arguments(c.tool, a.Leaves, c.Role, cwd)
-	a.latest.Store(c)
+	if c.size() <= maxCall {
+		a.latest.Store(c)
+	}
 	return c, nil
 }

@@ -2,6 +2,7 @@ package arguments_test
 
 import (
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,6 +148,28 @@ func paths(n int) string {
 		b.WriteString(" /tmp/" + strings.Repeat("x", i%50) + string(rune('a'+i%26)) + strings.Repeat("y", i/50))
 	}
 	return b.String()
+}
+
+func TestWhatIsRememberedIsBounded(t *testing.T) {
+	r := reader(t)
+	cwd := "/" + strings.Repeat("d", 4000)
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for i := range 300 {
+		a := read(t, r, `{"command":"ls`+paths(90)+` `+strconv.Itoa(i)+`"}`)
+		if _, err := taken(t, a, declared("d", `{}`), cwd).Parsed(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if grown := int64(heap()) - int64(before); grown > 2*16<<20 {
+		t.Errorf("300 calls take %d MB", grown>>20)
+	}
+	runtime.KeepAlive(r)
 }
 
 func BenchmarkRead(b *testing.B) {

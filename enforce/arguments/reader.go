@@ -14,6 +14,8 @@ import (
 const (
 	maxRemembered = 4 << 10
 	memoryBytes   = 16 << 20
+	maxCall       = 4 << 10 // what the arguments were last for, beside them
+	word          = 16      // of the memory that holds a text
 )
 
 // Reader reads arguments and remembers them. It is safe for concurrent use.
@@ -41,7 +43,7 @@ func NewReader(contract Contract, masker *sanitize.Cleaner, key []byte) (*Reader
 // weight is about the memory that arguments take, in bytes: the text in its forms, scalars with their roles, and what they name.
 func (a *Arguments) weight() uint32 {
 	const entry, leaf, forms = 1000, 150, 8
-	return uint32(entry + leaf*len(a.Leaves) + forms*len(a.Input))
+	return uint32(entry + maxCall + leaf*len(a.Leaves) + forms*len(a.Input))
 }
 
 // Read takes arguments apart, which must have passed [strictjson.Check].
