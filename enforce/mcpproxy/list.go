@@ -11,8 +11,11 @@ import (
 	"ostiary/tool"
 )
 
-// shown leaves out of a list the tools that policy keeps from this agent. The others stay byte for byte. An answer without a list stays as
-// it is.
+// maxAsked is how many tools the sidecar is asked about at once.
+const maxAsked = 1000
+
+// shown leaves out of a list the tools that policy keeps from this agent, and elements whose name cannot be read. The others stay byte for
+// byte. An answer without a list stays as it is.
 func (p *proxy) shown(m rpc.Message) (rpc.Message, error) {
 	result, err := m.Child("result")
 	if err != nil {
@@ -24,42 +27,54 @@ func (p *proxy) shown(m rpc.Message) (rpc.Message, error) {
 	}
 	names := make([]tool.Name, len(tools))
 	for i, raw := range tools {
-		var t listed
-		if json.Unmarshal(raw, &t) == nil {
-			names[i] = tool.Name{Namespace: p.serverName(), Name: t.Name}
-		}
+		names[i] = p.nameOf(raw)
 	}
-	hidden, err := p.hidden(names)
-	if err != nil || len(hidden) == 0 {
+	visible, err := p.visible(names)
+	if err != nil {
 		return m, err
 	}
 	left := []jsontext.Value{}
 	for i, raw := range tools {
-		if !slices.Contains(hidden, names[i]) {
+		if visible[names[i]] {
 			left = append(left, raw)
 		}
 	}
-	p.note("%d of %d tools are kept from the client's list by policy", len(tools)-len(left), len(tools))
+	if len(left) == len(tools) {
+		return m, nil
+	}
+	p.note("%d of %d tools are kept from the client's list", len(tools)-len(left), len(tools))
 	return rpc.Read(result.With("tools", rpc.Marshal(left)))
 }
 
-// hidden asks policy about names. One that can be no tool's is nothing that could be called.
-func (p *proxy) hidden(names []tool.Name) ([]tool.Name, error) {
-	ask := slices.DeleteFunc(slices.Clone(names), func(n tool.Name) bool { return n.Check() != nil })
-	if len(ask) == 0 {
-		return nil, nil
+// nameOf reads the name of a listed tool and nothing else of it, so that no other member can hide it; the zero name when it has none.
+func (p *proxy) nameOf(raw jsontext.Value) tool.Name {
+	var t struct {
+		Name string `json:"name"`
 	}
+	n := tool.Name{Namespace: p.serverName()}
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return tool.Name{}
+	}
+	if n.Name = t.Name; n.Check() != nil {
+		return tool.Name{}
+	}
+	return n
+}
+
+// visible asks policy which tools may be shown. What has no name that could be called is not among them.
+func (p *proxy) visible(names []tool.Name) (map[tool.Name]bool, error) {
+	ask := slices.DeleteFunc(slices.Clone(names), func(n tool.Name) bool { return n == tool.Name{} })
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.working), resultTimeout)
 	defer cancel()
-	resp, err := p.Sidecar.Visible(ctx, ask)
-	if err != nil {
-		return nil, err
-	}
-	var hidden []tool.Name
-	for _, n := range ask {
-		if !slices.Contains(resp.Visible, n) {
-			hidden = append(hidden, n)
+	out := map[tool.Name]bool{}
+	for some := range slices.Chunk(ask, maxAsked) {
+		resp, err := p.Sidecar.Visible(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range resp.Visible {
+			out[n] = true
 		}
 	}
-	return hidden, nil
+	return out, nil
 }

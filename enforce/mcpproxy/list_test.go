@@ -26,15 +26,31 @@ func TestAToolThatPolicyHidesIsNotListed(t *testing.T) {
 	}
 }
 
-func TestAListThatPolicyDoesNotTouchStaysAsItIs(t *testing.T) {
-	for _, list := range []string{twoTools, `{"tools":[]}`, `{"tools":[{"name":"no name of ours\u0000"},{"name":7},8]}`} {
-		r := newRig(t, sidecarFuncs{}, nil)
-		r.send(says(1, "tools/list", "result", list))
-		got := r.want(`"id":1`)
-		for _, part := range []string{"tools"} {
-			if !strings.Contains(got, part) || strings.Contains(got, "withheld") {
-				t.Errorf("%s: got %s", list, got)
+// No other member of a tool's entry may keep its name from being read.
+func TestAnEntryThatIsOddElsewhereIsHiddenAllTheSame(t *testing.T) {
+	for _, entry := range []string{`{"name":"wipe","annotations":{"readOnlyHint":"yes"}}`, `{"name":"wipe","annotations":[]}`, `{"name":7}`, `8`, `{"title":"wipe"}`, `{"name":"wipe\u0000"}`, `{"n\u0061me":"wipe"}`} {
+		r := newRig(t, sidecarFuncs{visible: func(names []tool.Name) (wire.ToolsResponse, error) {
+			return wire.ToolsResponse{Visible: slices.DeleteFunc(slices.Clone(names), func(n tool.Name) bool { return strings.HasPrefix(n.Name, "wipe") })}, nil
+		}}, nil)
+		r.send(says(1, "tools/list", "result", `{"tools":[`+entry+`,{"name":"read"}]}`))
+		if got := r.want(`"id":1`); !strings.Contains(got, `"tools":[{"name":"read"}]`) {
+			t.Errorf("%s: got %s", entry, got)
+		}
+	}
+}
+
+func TestAListThatPolicyLeavesWholeStaysAsItIs(t *testing.T) {
+	many := `{"tools":[{"name":"a"}` + strings.Repeat(`,{"name":"b"}`, 1500) + `]}`
+	for _, list := range []string{`{"tools":[{"name":"wipe","description":"a"},{"name":"read","description":"b"}],"nextCursor":"c"}`, `{"tools":[]}`, many} {
+		r := newRig(t, sidecarFuncs{visible: func(names []tool.Name) (wire.ToolsResponse, error) {
+			if len(names) > 1000 {
+				t.Errorf("%d tools in one question", len(names))
 			}
+			return wire.ToolsResponse{Visible: names}, nil
+		}}, nil)
+		r.send(says(1, "tools/list", "result", list))
+		if got := r.want(`"id":1`); !strings.Contains(got, list) {
+			t.Errorf("%.80s: got %.200s", list, got)
 		}
 	}
 }
