@@ -194,21 +194,20 @@ func allowUnvouched(f *lintFile) []hit {
 	return out
 }
 
-// vouches reports whether a rule holds input.tool.annotations_source against nothing but operator and shipped, or speaks of conclusions,
-// for which no tool runs.
+// vouches reports whether a rule holds input.tool.annotations_source against nothing but operator and shipped, or speaks of conclusions
+// alone, for which no tool runs. Only a condition that must hold as it stands vouches: no negated one, and none within another.
 func vouches(r *ast.Rule) bool {
-	found := false
-	calls(r.Body, func(name string, operands []*ast.Term, _ *ast.Location) {
-		if len(operands) != 2 || !slices.Contains([]string{"equal", "eq", "internal.member_2"}, name) {
-			return
+	return slices.ContainsFunc(r.Body, func(e *ast.Expr) bool {
+		if e.Negated || len(e.With) > 0 || !e.IsCall() || len(e.Operands()) != 2 || !slices.Contains([]string{"equal", "eq", "internal.member_2"}, e.Operator().String()) {
+			return false
 		}
-		for i, t := range operands {
-			if isInput(t, "tool", "annotations_source") && trusted(operands[1-i]) || isInput(t, "phase") && operands[1-i].Equal(ast.StringTerm("conclusion")) {
-				found = true
-			}
-		}
+		x, y := e.Operand(0), e.Operand(1)
+		return vouching(x, y) || vouching(y, x)
 	})
-	return found
+}
+
+func vouching(t, against *ast.Term) bool {
+	return isInput(t, "tool", "annotations_source") && trusted(against) || isInput(t, "phase") && against.Equal(ast.StringTerm("conclusion"))
 }
 
 func trusted(t *ast.Term) bool {
