@@ -148,7 +148,7 @@ func (a *app) enforcer() (*enforce.Enforcer, *registry.Registry, *permit.Authori
 		return nil, nil, nil, err
 	}
 	a.adviser, err = phases.New(phases.Config{
-		Decide: a.decider.Decide, Resolve: tools.Resolve, Sessions: sessions, Ask: e.Ask, Record: a.log.Append, RecordDurable: a.log.AppendDurable,
+		Decide: a.policies.Decide, Resolve: tools.Resolve, Sessions: sessions, Ask: e.Ask, CheckIDs: e.CheckIDs, Record: a.log.Append, RecordDurable: a.log.AppendDurable,
 		Now: now, Server: server, Location: time.Local,
 	})
 	return e, tools, permits, err
@@ -201,12 +201,8 @@ func (a *app) tokenFile(path string, profile agent.Profile) (string, error) {
 
 // faces wires the agents' API and the console.
 func (a *app) faces(e *enforce.Enforcer, tools *registry.Registry, permits *permit.Authority, ls *listeners, log *slog.Logger) (err error) {
-	policies, err := policyConfig(a.cfg)
-	if err != nil {
-		return err
-	}
 	a.api, err = httpapi.New(httpapi.Config{
-		Enforcer: e, Adviser: a.adviser, Registry: tools, Policies: a.policies, Drafts: draft.New(policies), Now: now, Log: log, Record: a.log.AppendDurable, JWKS: permits.JWKS(), Hosts: hosts(ls.agents.Addr()),
+		Enforcer: e, Adviser: a.adviser, Registry: tools, Policies: a.policies, Drafts: draft.New(a.policies.Sources), Now: now, Log: log, Record: a.log.AppendDurable, JWKS: permits.JWKS(), Hosts: hosts(ls.agents.Addr()),
 		Authenticate: func(token string) (agent.Identity, error) { return a.issuer.Check(token, credential.AudienceAgents) },
 		Prove:        a.prove,
 		Ready:        a.ready,

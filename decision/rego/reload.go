@@ -110,14 +110,21 @@ func (e *Engine) Rollback() error {
 	return nil
 }
 
-// Candidate returns sources that differ from those in force in the files of the operator's directory alone: it holds these instead.
-func (e *Engine) Candidate(ctx context.Context, files map[string]string) (Sources, error) {
+// Sources is where the policies come from now, with the bundle as it is fetched for it.
+func (e *Engine) Sources(ctx context.Context) (Config, error) {
 	cfg := e.cfg
 	var err error
 	if cfg.Bundle != nil {
-		if cfg.fetched, err = cfg.Bundle.Fetch(ctx); err != nil {
-			return Sources{}, err
-		}
+		cfg.fetched, err = cfg.Bundle.Fetch(ctx)
+	}
+	return cfg, err
+}
+
+// Candidate returns sources that differ from those in force in the files of the operator's directory alone: it holds these instead.
+func (e *Engine) Candidate(ctx context.Context, files map[string]string) (Sources, error) {
+	cfg, err := e.Sources(ctx)
+	if err != nil {
+		return Sources{}, err
 	}
 	return ReadCandidate(cfg, files)
 }

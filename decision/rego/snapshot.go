@@ -53,11 +53,12 @@ func newSnapshot(ctx context.Context, src Sources) (*snapshot, error) {
 	if s.exceptions, err = src.Exceptions(); err != nil {
 		return nil, err
 	}
+	store := inmem.NewFromObjectWithOpts(map[string]any{"ostiary": src.Data}, inmem.OptRoundTripOnWrite(false), inmem.OptReturnASTValuesOnRead(true))
 	prepare := func(query string) (opa.PreparedEvalQuery, error) {
 		return opa.New(
 			opa.Query(query),
 			opa.Compiler(compiler),
-			opa.Store(inmem.NewFromObjectWithOpts(map[string]any{"ostiary": src.Data}, inmem.OptRoundTripOnWrite(false), inmem.OptReturnASTValuesOnRead(true))),
+			opa.Store(store),
 			opa.StrictBuiltinErrors(true), // a builtin error must not make a rule silently undefined
 		).PrepareForEval(ctx)
 	}

@@ -130,7 +130,7 @@ func serveWith(t testing.TB, decide func(real *enforce.Enforcer) decideFunc) *se
 	s.enforcer, err = enforce.New(enforce.Config{Registry: tools, Decider: decider, Sessions: sessions, Desk: desk, Permits: permits, Journal: log,
 		Cleaner: clean, Masker: clean, Now: time.Now, MACKey: bytes.Repeat([]byte{7}, 32), Server: "here"})
 	must(err)
-	adviser, err := phases.New(phases.Config{Decide: decider.Decide, Resolve: tools.Resolve, Sessions: sessions, Ask: s.enforcer.Ask, Record: log.Append,
+	adviser, err := phases.New(phases.Config{Decide: decider.Decide, Resolve: tools.Resolve, Sessions: sessions, Ask: s.enforcer.Ask, CheckIDs: s.enforcer.CheckIDs, Record: log.Append,
 		RecordDurable: log.AppendDurable, Now: time.Now, Server: "here"})
 	must(err)
 	s.issuer, err = credential.New(key, time.Now)
@@ -142,7 +142,7 @@ func serveWith(t testing.TB, decide func(real *enforce.Enforcer) decideFunc) *se
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
 	s.api, err = httpapi.New(httpapi.Config{
-		Enforcer: face, Adviser: adviser, Registry: tools, Policies: authors, Drafts: draft.New(rego.Config{Shipped: policies.FS}), Now: time.Now, JWKS: permits.JWKS(), Hosts: []string{listener.Addr().String()},
+		Enforcer: face, Adviser: adviser, Registry: tools, Policies: authors, Drafts: draft.New(policy.Sources), Now: time.Now, JWKS: permits.JWKS(), Hosts: []string{listener.Addr().String()},
 		Log:          slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Authenticate: func(token string) (agent.Identity, error) { return s.issuer.Check(token, credential.AudienceAgents) },
 		Prove:        func(nonce string) string { return "proof of " + nonce },

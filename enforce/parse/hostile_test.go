@@ -17,7 +17,7 @@ var nested = []string{
 }
 
 // flat is as long and as odd, without any depth.
-var flat = []string{"`", "{a,b}", "a|", "if a; then ", "case a in a) ", "<<E\n", "!", "f() ", "$'", "eval '", "sh -c \"", "echo a | "}
+var flat = []string{"$((a[\")])\"", "$((\"))\"", "$(')' ", "`", "{a,b}", "a|", "if a; then ", "case a in a) ", "<<E\n", "!", "f() ", "$'", "eval '", "sh -c \"", "echo a | "}
 
 var queries = []string{"[", "delete from a ", "(", "$a", "'", "update a set b ", "--\n", "/**/", "a;", "select ", "\"", "where a "}
 

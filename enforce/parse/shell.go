@@ -51,7 +51,8 @@ func (s *shell) script(text string, f frame) {
 	s.stmts(file.Stmts, f)
 }
 
-// nesting is how deep the brackets of a text go at most, wherever they stand: quotes can hide one, and then it counts too much.
+// nesting is how deep the brackets of a text go, wherever they stand. Quotes can hide a bracket, so it can count too much or too little: it
+// keeps from the parser what opens and never closes, and maxScript bounds what else is slow to read.
 func nesting(text string) (deepest int) {
 	depth := 0
 	for i := range len(text) {

@@ -22,12 +22,14 @@ const deadline = time.Minute
 
 // Desk takes questions. It is safe for concurrent use: who asks second waits.
 type Desk struct {
-	cfg  rego.Config
-	busy chan struct{}
+	sources func(context.Context) (rego.Config, error)
+	busy    chan struct{}
 }
 
-// New returns a Desk for policies that come from where cfg says. A bundle is not looked at.
-func New(cfg rego.Config) *Desk { return &Desk{cfg, make(chan struct{}, 1)} }
+// New returns a Desk for policies that come from where sources says, asked anew for every question.
+func New(sources func(context.Context) (rego.Config, error)) *Desk {
+	return &Desk{sources, make(chan struct{}, 1)}
+}
 
 // question is the body of every question.
 type question struct {
@@ -48,9 +50,9 @@ type question struct {
 }
 
 // answers holds for each question how it is answered.
-var answers = map[string]func(*Desk, context.Context, question) (any, error){
-	"check": (*Desk).check, "lint": (*Desk).lint, "test": (*Desk).test, "coverage": (*Desk).coverage,
-	"explain": (*Desk).explain, "verify": (*Desk).verify, "replay": (*Desk).replay,
+var answers = map[string]func(context.Context, rego.Config, question) (any, error){
+	"check": check, "lint": lint, "test": test, "coverage": coverage,
+	"explain": explain, "verify": verify, "replay": replay,
 }
 
 // Questions lists what can be asked.
@@ -70,53 +72,70 @@ func (d *Desk) Ask(ctx context.Context, name string, body []byte) (any, error) {
 	defer cancel()
 	select {
 	case d.busy <- struct{}{}:
-		defer func() { <-d.busy }()
 	case <-ctx.Done():
 		return nil, late(ctx.Err())
 	}
-	report, err := answer(d, ctx, q)
-	if err != nil && ctx.Err() != nil {
-		return nil, late(ctx.Err())
+	type result struct {
+		report any
+		err    error
 	}
-	return report, err
+	done := make(chan result, 1)
+	go func() { // compiling cannot be cut short: nobody waits for it, and the next question does
+		defer func() { <-d.busy }()
+		cfg, err := d.sources(ctx)
+		if err != nil {
+			done <- result{nil, err}
+			return
+		}
+		report, err := answer(ctx, cfg, q)
+		done <- result{report, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err == nil || ctx.Err() == nil {
+			return r.report, r.err
+		}
+	case <-ctx.Done():
+	}
+	return nil, late(ctx.Err())
 }
 
 func late(err error) error {
 	return ostiary.Wrap(ostiary.KindPolicyTimeout, err, "the question was not answered within a minute").WithFix("ask for less, or use `sidecar policy` on your own machine")
 }
 
-func (d *Desk) bench(q question) (*workbench.Bench, error) {
+func bench(cfg rego.Config, q question) (*workbench.Bench, error) {
 	if q.Files == nil {
-		return workbench.Open(d.cfg, false)
+		return workbench.Open(cfg, false)
 	}
-	return workbench.OpenFiles(d.cfg, q.Files)
+	return workbench.OpenFiles(cfg, q.Files)
 }
 
-func (d *Desk) lab(ctx context.Context, q question) (*whatif.Lab, error) {
+func lab(ctx context.Context, cfg rego.Config, q question) (*whatif.Lab, error) {
 	if q.Files == nil {
-		return whatif.Open(ctx, d.cfg)
+		return whatif.Open(ctx, cfg)
 	}
-	return whatif.OpenFiles(ctx, d.cfg, q.Files)
+	return whatif.OpenFiles(ctx, cfg, q.Files)
 }
 
-func (d *Desk) check(_ context.Context, q question) (any, error) {
-	b, err := d.bench(q)
+func check(_ context.Context, cfg rego.Config, q question) (any, error) {
+	b, err := bench(cfg, q)
 	if err != nil {
 		return nil, err
 	}
 	return b.Check()
 }
 
-func (d *Desk) lint(ctx context.Context, q question) (any, error) {
-	b, err := d.bench(q)
+func lint(ctx context.Context, cfg rego.Config, q question) (any, error) {
+	b, err := bench(cfg, q)
 	if err != nil {
 		return nil, err
 	}
 	return b.Lint(ctx)
 }
 
-func (d *Desk) test(ctx context.Context, q question) (any, error) {
-	b, err := d.bench(q)
+func test(ctx context.Context, cfg rego.Config, q question) (any, error) {
+	b, err := bench(cfg, q)
 	if err != nil {
 		return nil, err
 	}
@@ -124,15 +143,15 @@ func (d *Desk) test(ctx context.Context, q question) (any, error) {
 	return report.WithoutTraces(), err
 }
 
-func (d *Desk) coverage(ctx context.Context, q question) (any, error) {
-	b, err := d.bench(q)
+func coverage(ctx context.Context, cfg rego.Config, q question) (any, error) {
+	b, err := bench(cfg, q)
 	if err != nil {
 		return nil, err
 	}
 	return b.Coverage(ctx, q.Min)
 }
 
-func (d *Desk) explain(ctx context.Context, q question) (any, error) {
+func explain(ctx context.Context, cfg rego.Config, q question) (any, error) {
 	if len(q.Input) == 0 {
 		return nil, &ostiary.Error{Kind: ostiary.KindMissingField, Pointer: "/input", Msg: "input is missing; docs/policies.md lists its fields"}
 	}
@@ -140,14 +159,14 @@ func (d *Desk) explain(ctx context.Context, q question) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := d.lab(ctx, q)
+	l, err := lab(ctx, cfg, q)
 	if err != nil {
 		return nil, err
 	}
 	return l.Explain(ctx, in, unheard)
 }
 
-func (d *Desk) verify(ctx context.Context, q question) (any, error) {
+func verify(ctx context.Context, cfg rego.Config, q question) (any, error) {
 	switch {
 	case len(q.Invariants) == 0:
 		return nil, &ostiary.Error{Kind: ostiary.KindMissingField, Pointer: "/invariants", Msg: "invariants is missing; docs/policies.md shows some"}
@@ -160,18 +179,18 @@ func (d *Desk) verify(ctx context.Context, q question) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := d.lab(ctx, q)
+	l, err := lab(ctx, cfg, q)
 	if err != nil {
 		return nil, err
 	}
 	return l.Verify(ctx, invariants, q.Budget, unheard)
 }
 
-func (d *Desk) replay(ctx context.Context, q question) (any, error) {
+func replay(ctx context.Context, cfg rego.Config, q question) (any, error) {
 	if q.Recorded == "" {
 		return nil, &ostiary.Error{Kind: ostiary.KindMissingField, Pointer: "/recorded", Msg: "recorded is missing: one decision a line, as `sidecar policy replay` reads them"}
 	}
-	l, err := d.lab(ctx, q)
+	l, err := lab(ctx, cfg, q)
 	if err != nil {
 		return nil, err
 	}

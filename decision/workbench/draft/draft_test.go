@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -32,6 +33,10 @@ import rego.v2
 test_mail if count(mail.verdicts) == 1 with input as {"tool": {"namespace": "mail"}}
 `
 
+func of(cfg rego.Config) func(context.Context) (rego.Config, error) {
+	return func(context.Context) (rego.Config, error) { return cfg, nil }
+}
+
 func files(t testing.TB, more string) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{"mail.rego": rule, "mail_test.rego": ruleTest})
@@ -55,7 +60,7 @@ func ask(t *testing.T, d *draft.Desk, question, body string) string {
 }
 
 func TestEveryQuestionIsAnsweredAboutADraft(t *testing.T) {
-	d := draft.New(rego.Config{Shipped: policies.FS})
+	d := draft.New(of(rego.Config{Shipped: policies.FS}))
 	call := `{"phase":"call","tool":{"namespace":"mail","name":"send","annotations_source":"operator","annotations":{"read_only":true}},"caller":{"profile":"api","tenant":"default"}}`
 	for question, c := range map[string]struct{ more, want string }{
 		"check":    {"", `{"ok":true,"files":2,`},
@@ -80,7 +85,7 @@ func TestWithoutFilesTheDirectoryIsAskedAbout(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mine.rego"), []byte(rule), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d := draft.New(rego.Config{Shipped: policies.FS, OperatorDir: dir})
+	d := draft.New(of(rego.Config{Shipped: policies.FS, OperatorDir: dir}))
 	if got := ask(t, d, "check", `{}`); !strings.Contains(got, `"files":1,`) {
 		t.Error(got)
 	}
@@ -93,7 +98,7 @@ func TestWithoutFilesTheDirectoryIsAskedAbout(t *testing.T) {
 }
 
 func TestAFaultOfADraftIsAnAnswerOrHasAKind(t *testing.T) {
-	d := draft.New(rego.Config{Shipped: policies.FS})
+	d := draft.New(of(rego.Config{Shipped: policies.FS}))
 	if got := ask(t, d, "check", `{"files":{"a.rego":"package policies.operator.a\nimport rego.v2\nverdicts contains {"}}`); !strings.Contains(got, `"ok":false`) || !strings.Contains(got, `"file":"a.rego","line":3`) {
 		t.Error(got)
 	}
@@ -118,15 +123,25 @@ func TestAFaultOfADraftIsAnAnswerOrHasAKind(t *testing.T) {
 	}
 }
 
-func TestWhoeverGivesUpWaitingIsTold(t *testing.T) {
+func TestNobodyWaitsLongerThanAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := draft.New(rego.Config{Shipped: policies.FS})
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		for range 2 { // the second one shows that the desk is free again
-			if _, err := d.Ask(ctx, "explain", []byte(`{"input":{"phase":"call","caller":{"profile":"api"}}}`)); ostiary.KindOf(err) != ostiary.KindPolicyTimeout {
+		stuck := make(chan struct{})
+		d := draft.New(func(context.Context) (rego.Config, error) {
+			<-stuck
+			return rego.Config{Shipped: policies.FS}, nil
+		})
+		began := time.Now()
+		for range 2 { // the second one waits for the first, which does not end
+			if _, err := d.Ask(t.Context(), "check", []byte(`{}`)); ostiary.KindOf(err) != ostiary.KindPolicyTimeout {
 				t.Errorf("got %v", err)
 			}
+		}
+		if took := time.Since(began); took != 2*time.Minute {
+			t.Errorf("waited %s", took)
+		}
+		close(stuck)
+		if got := ask(t, d, "check", `{}`); !strings.Contains(got, `"ok":true`) {
+			t.Errorf("once it has ended: %s", got)
 		}
 	})
 }
