@@ -192,6 +192,9 @@ func (s *Session) Trace(leaves []strictjson.Leaf, toolName string, roles func(po
 
 // origin is "user" only when the user's words hold the value, and "untrusted" when an untrusted text holds it, or a telling part of it.
 func (s *Session) origin(value string) (decision.Origin, string) {
+	if s.user == nil && len(s.untrusted) == 0 {
+		return decision.OriginModel, ""
+	}
 	n := normalise(value)
 	if s.user != nil && n != "" && s.user.holds(n) {
 		return decision.OriginUser, ""

@@ -20,9 +20,11 @@ import (
 	"time"
 )
 
+// Every target is measured in rounds, one after the other in each, so that what else the machine does meets all of them.
 const (
 	warmUp   = 500
-	requests = 6000
+	rounds   = 10
+	requests = 1000 // in one round
 )
 
 func main() {
@@ -85,27 +87,29 @@ type target struct {
 // compare measures every target at one and at eight connections, and tells of the first, the floor, as what it is a multiple of.
 func compare(ctx context.Context, side *sidecar, targets []target) error {
 	for _, conns := range []int{1, 8} {
-		var floor float64
-		for _, t := range targets {
-			body := func(n int64) []byte { return t.body(n + int64(conns)*1_000_000) }                 // nothing that an earlier run has asked
-			measure(t.url, t.token, conns, warmUp, func(n int64) []byte { return body(n + requests) }) // discarded
-			hits, all, err := side.remembered(ctx)
-			if err != nil {
-				return err
+		results := make([]result, len(targets))
+		for round := range rounds + 1 {
+			for i, t := range targets {
+				first := int64(conns)*1_000_000 + int64(round)*requests // nothing that an earlier round has asked
+				body := func(n int64) []byte { return t.body(first + n) }
+				if round == 0 {
+					measure(t.url, t.token, conns, warmUp, body) // discarded
+					continue
+				}
+				hits, all, err := side.remembered(ctx)
+				if err != nil {
+					return err
+				}
+				results[i].add(measure(t.url, t.token, conns, requests, body))
+				hitsNow, allNow, err := side.remembered(ctx)
+				if err != nil {
+					return err
+				}
+				results[i].hits, results[i].decided = results[i].hits+hitsNow-hits, results[i].decided+allNow-all
 			}
-			r := measure(t.url, t.token, conns, requests, body)
-			if floor == 0 {
-				floor = r.rate
-			}
-			fmt.Printf("%-33s %d connections: p50 %-8s p99 %-8s %6.0f/s = %.2f × echo  failed %d", t.name, conns, r.p50, r.p99, r.rate, r.rate/floor, r.failed)
-			hitsNow, allNow, err := side.remembered(ctx)
-			if err != nil {
-				return err
-			}
-			if allNow > all {
-				fmt.Printf("  remembered %.0f %%", 100*float64(hitsNow-hits)/float64(allNow-all))
-			}
-			fmt.Println()
+		}
+		for i, t := range targets {
+			results[i].print(t.name, conns, results[0])
 		}
 	}
 	return nil
@@ -186,14 +190,39 @@ func (s *sidecar) rss() (int, error) {
 	return 0, fmt.Errorf("no VmRSS in /proc/%d/status", s.PID)
 }
 
+// result is what came of one target.
 type result struct {
-	p50, p99 time.Duration
-	rate     float64
-	failed   int64
+	took          []time.Duration // of each request
+	wall          time.Duration
+	failed        int64
+	hits, decided int
+}
+
+func (r *result) add(more result) {
+	r.took, r.wall, r.failed = append(r.took, more.took...), r.wall+more.wall, r.failed+more.failed
+}
+
+func (r *result) rate() float64 { return float64(len(r.took)) / r.wall.Seconds() }
+
+// percentile is the time within which so many percent of the requests were answered.
+func (r *result) percentile(p int) time.Duration {
+	sorted := slices.Sorted(slices.Values(r.took))
+	return sorted[(len(sorted)-1)*p/100].Round(time.Microsecond)
+}
+
+// print tells of a result, as a multiple of the floor.
+func (r *result) print(name string, conns int, floor result) {
+	fmt.Printf("%-33s %d connections: p50 %-8s p99 %-8s %6.0f/s = %.2f × echo (p50 %.2f, p99 %.2f)  failed %d", name, conns, r.percentile(50), r.percentile(99), r.rate(), r.rate()/floor.rate(),
+		floor.percentile(50).Seconds()/r.percentile(50).Seconds(), floor.percentile(99).Seconds()/r.percentile(99).Seconds(), r.failed)
+	if r.decided > 0 {
+		fmt.Printf("  remembered %.0f %%", 100*float64(r.hits)/float64(r.decided))
+	}
+	fmt.Println()
 }
 
 func measure(url, token string, conns, n int, body func(int64) []byte) result {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: conns}}
+	defer client.CloseIdleConnections()
 	var next, failed atomic.Int64
 	took := make([]time.Duration, n)
 	start := time.Now()
@@ -214,9 +243,7 @@ func measure(url, token string, conns, n int, body func(int64) []byte) result {
 		})
 	}
 	wg.Wait()
-	total := time.Since(start)
-	slices.Sort(took)
-	return result{took[n/2].Round(time.Microsecond), took[n*99/100].Round(time.Microsecond), float64(n) / total.Seconds(), failed.Load()}
+	return result{took: took, wall: time.Since(start), failed: failed.Load()}
 }
 
 func post(client *http.Client, url, token string, body []byte) error {
