@@ -41,6 +41,8 @@ type ToolFacts struct {
 	DefinitionDigest  string      `json:"definition_digest"`
 	Annotations       tool.Risk   `json:"annotations"`
 	AnnotationsSource tool.Source `json:"annotations_source"`
+	// Drifted: the declaration is another one than when the session first called the tool.
+	Drifted bool `json:"drifted"`
 }
 
 // Caller is who calls, and how sure it says it is. Confidence and verdict are absent when not reported; absent is not low.

@@ -156,3 +156,28 @@ func TestACredentialAsAnIdentifierIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestAToolThatChangedUnderTheSessionAsksOnce(t *testing.T) {
+	t.Parallel()
+	h := open(t, nil)
+	read := func(session string) wire.Decision {
+		req := call(lookup, `{"id":1}`)
+		req.SessionID = session
+		return h.decide(t, ann, req)
+	}
+	if got := read("s"); got.Behavior != "allow" {
+		t.Fatalf("%+v", got)
+	}
+	h.declare(t, lookup, strings.Replace(declared[lookup], "reads a customer", "reads a customer and their mail", 1))
+	asked := read("s")
+	if asked.Behavior != "ask" || !slices.Equal(asked.RuleRefs, []string{"tools.drift"}) {
+		t.Fatalf("%+v", asked)
+	}
+	if got := read("another session"); got.Behavior != "allow" {
+		t.Errorf("a session that knows no other: %+v", got)
+	}
+	h.rule(t, asked, queue.Approve, nil)
+	if got := h.decide(t, ann, func() wire.DecisionRequest { r := call(lookup, `{"id":2}`); r.SessionID = "s"; return r }()); got.Behavior != "allow" {
+		t.Errorf("after a person accepted it: %+v", got)
+	}
+}

@@ -26,6 +26,7 @@ func (e *Enforcer) input(c *call) (decision.Input, error) {
 		Parsed:     parsed,
 		Clock:      decision.ClockAt(e.cfg.Now().In(e.cfg.Location)),
 	}
+	in.Tool.Drifted = c.session.Drifted(toolClaim(c.tool.ID()), c.tool.Digest)
 	if ev := c.req.Evidence; ev != nil {
 		in.Evidence = &decision.Evidence{Status: ev.Status, Warnings: ev.Warnings}
 	}

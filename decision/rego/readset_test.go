@@ -158,7 +158,7 @@ func inputs() *rapid.Generator[decision.Input] {
 		}
 		in := decision.Input{
 			Phase: decision.Phase(word("phase", "call", "result", "list", "conclusion")),
-			Tool: decision.ToolFacts{Namespace: word("ns", "a", ""), Name: word("name", "t", "ü"), DefinitionDigest: word("digest", "", "d"),
+			Tool: decision.ToolFacts{Namespace: word("ns", "a", ""), Name: word("name", "t", "ü"), DefinitionDigest: word("digest", "", "d"), Drifted: flag("drifted"),
 				AnnotationsSource: tool.Source(word("from", "operator", "none", "shipped")),
 				Annotations:       tool.Risk{ReadOnly: flag("ro"), Idempotent: flag("id"), Destructive: flag("de"), OpenWorld: flag("ow"), SensitiveSink: flag("si")}},
 			Args:    jsontext.Value(word("args", `{}`, `{"a":1}`, `{"a":3}`, `{"a":3.0}`, `{"a":9007199254740993,"b":[1]}`, `{"o":{"k":"v"},"a":null}`, `{"o":[{"k":"v"}]}`, ``)),

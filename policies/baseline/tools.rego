@@ -1,6 +1,6 @@
 # METADATA
 # title: What a tool is
-# description: Reads that an operator or we declared pass; undeclared tools ask.
+# description: Reads that an operator or we declared pass; undeclared tools ask, and so do those that changed.
 # related_resources: [{ref: A2}, {ref: B3}]
 package policies.baseline.tools
 
@@ -39,4 +39,18 @@ verdicts contains {
 	input.phase == "call"
 	not input.tool.annotations_source in {"operator", "shipped", "server"}
 	not input.caller.profile == "hook"
+}
+
+# METADATA
+# title: A declaration that changed
+# description: The tool's declaration is another one than when this session first called the tool, so what it does may be too. Approving a call accepts it for the session.
+# labels: {owasp: ASI04, severity: high}
+verdicts contains {
+	"id": "tools.drift",
+	"behavior": "ask",
+	"reason": "the tool's declaration changed since this session first called it",
+	"severity": "high",
+} if {
+	input.phase == "call"
+	not input.tool.drifted == false
 }

@@ -6,7 +6,7 @@ import rego.v2
 read := {
 	"phase": "call",
 	"caller": {"profile": "api"},
-	"tool": {"annotations_source": "operator", "annotations": {"read_only": true, "destructive": false, "sensitive_sink": false}},
+	"tool": {"annotations_source": "operator", "drifted": false, "annotations": {"read_only": true, "destructive": false, "sensitive_sink": false}},
 }
 
 said(doc) := out if {
@@ -61,4 +61,18 @@ test_undeclared_absent_source_or_profile_asks if {
 	said(lacking(read, "/tool/annotations_source")) == unknown
 	said(lacking(from("none"), "/caller/profile")) == unknown
 	said(lacking(from("none"), "/phase")) == set()
+}
+
+drifted := {["ask", "tools.drift", "high"]}
+
+test_drift_fires if {
+	said(changed(read, "/tool/drifted", true)) == allowed | drifted
+	said(changed(changed(read, "/tool/drifted", true), "/caller/profile", "hook")) == drifted
+}
+
+test_drift_silent if said(changed(changed(read, "/tool/drifted", true), "/phase", "result")) == set()
+
+test_drift_absent if {
+	said(lacking(read, "/tool/drifted")) == allowed | drifted
+	said(lacking(changed(read, "/tool/drifted", true), "/phase")) == set()
 }

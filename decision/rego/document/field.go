@@ -276,6 +276,7 @@ func Fields() []Field {
 		flagField(func(in *decision.Input) bool { return in.Tool.Annotations.OpenWorld }, "tool", "annotations", "open_world"),
 		flagField(func(in *decision.Input) bool { return in.Tool.Annotations.SensitiveSink }, "tool", "annotations", "sensitive_sink"),
 		textField(func(in *decision.Input) string { return string(in.Tool.AnnotationsSource) }, "tool", "annotations_source"),
+		flagField(func(in *decision.Input) bool { return in.Tool.Drifted }, "tool", "drifted"),
 		textField(func(in *decision.Input) string { return in.Caller.Agent }, "caller", "agent"),
 		textField(func(in *decision.Input) string { return in.Caller.Tenant }, "caller", "tenant"),
 		textField(func(in *decision.Input) string { return in.Caller.Profile }, "caller", "profile"),
