@@ -94,7 +94,7 @@ func TestCheckFindsEveryFault(t *testing.T) {
 		if f.Message == "" || f.Fix == "" {
 			t.Errorf("%+v does not say what to do", f)
 		}
-		if f.ID == "schema" && f.Line == 5 && !strings.Contains(f.Fix, "there are annotations, annotations_source, definition_digest, name, namespace") {
+		if f.ID == "schema" && f.Line == 5 && !strings.Contains(f.Fix, "there are annotations, annotations_source, definition_digest, drifted, name, namespace") {
 			t.Errorf("%+v does not name the fields", f)
 		}
 	}
