@@ -52,6 +52,7 @@ func TestBrowser(t *testing.T) {
 		"HiddenCharactersAreChips":                 hiddenCharacters,
 		"ApprovalTakesAViewAMomentAndTwoSteps":     approveInTwoSteps,
 		"ArgumentsOutOfSightBlockApproval":         unseenBlocks,
+		"OnlyACallCanBeEdited":                     onlyCallsAreEdited,
 		"HighTierAsksForTheDigest":                 highTierTypes,
 		"PolicyCanWantAReasonForApproving":         approveWithReason,
 		"BarNamesTheTargetNobodyVouchesFor":        barNamesTarget,

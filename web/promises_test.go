@@ -90,6 +90,27 @@ func approveInTwoSteps(b *tab) {
 	b.seeText(".notice", "withdrawn")
 }
 
+// A conclusion runs nothing: there is no tool to tell of, and nothing to edit.
+func onlyCallsAreEdited(b *tab) {
+	b.put("rev_1", `{"text":"tea is cheaper"}`, func(it *queue.Item) { it.Kind = queue.KindConclusion })
+	b.put("rev_2", mail, nil)
+	for id, there := range map[string]bool{"rev_1": false, "rev_2": true} {
+		b.enter("/reviews/" + id)
+		b.until(ready)
+		for _, part := range []string{"#edit", "#risk-title"} {
+			if got := eval[bool](b, `!!document.querySelector('`+part+`')`); got != there {
+				b.t.Errorf("%s has %s: %t", id, part, got)
+			}
+		}
+	}
+	b.enter("/reviews/rev_1")
+	b.until(ready)
+	b.key("e")
+	if eval[bool](b, `!!document.querySelector('#editor, textarea')`) {
+		b.t.Error("the key edits a conclusion")
+	}
+}
+
 func unseenBlocks(b *tab) {
 	b.put("rev_1", `{"long":"`+strings.Repeat("word ", 4000)+`end","last":"rm -rf /"}`, nil)
 	b.enter("/reviews/rev_1")

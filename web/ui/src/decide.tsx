@@ -178,7 +178,7 @@ export function DecisionBar({ of }: { of: Item }) {
       <div class="ends">
         <button id="deny" onClick={() => { mode.value = 'deny'; }}><Icon name="cross" />{t('do.deny')}<kbd aria-hidden="true">d</kbd></button>
         <button id="respond" onClick={() => { mode.value = 'respond'; }}><Icon name="reply" />{t('do.respond')}<kbd aria-hidden="true">r</kbd></button>
-        <button id="edit" onClick={() => { mode.value = 'edit'; }} disabled={!ready.value}><Icon name="pen" />{t('do.edit')}<kbd aria-hidden="true">e</kbd></button>
+        {of.kind === 'call' && <button id="edit" onClick={() => { mode.value = 'edit'; }} disabled={!ready.value}><Icon name="pen" />{t('do.edit')}<kbd aria-hidden="true">e</kbd></button>}
         <button id="approve" class="primary" disabled={!ready.value} aria-describedby="progress" onClick={armApproval}><Icon name="check" />{t('do.approve')}<kbd aria-hidden="true">a</kbd></button>
       </div>
     </footer>

@@ -252,7 +252,7 @@ function Loaded({ of }: { of: Item }) {
         {mode.value === 'edit' ? <Editor of={of} key={of.id} /> : (
           <>
             <Rulings of={of} /><Approved of={of} /><Arguments of={of} key={shown} />
-            <div class="two"><Why of={of} key={shown} /><RiskFacts of={of} /></div>
+            <div class="two"><Why of={of} key={shown} />{of.kind !== 'conclusion' && <RiskFacts of={of} />}</div>
             <Timeline of={of} />
             {of.justification && <details class="card words"><summary>{t('item.words')} <span class="badge">{t('item.unchecked')}</span></summary><pre class="value"><Plain text={of.justification} /></pre></details>}
           </>

@@ -29,7 +29,7 @@ function escape() {
 
 function open(next: 'deny' | 'respond' | 'edit') {
   if (mode.value !== 'view' || item.value?.state !== 'open' || !me.value?.can_rule) return;
-  if (next === 'edit' && !ready.value) return; // an edit vouches for the whole item too
+  if (next === 'edit' && (!ready.value || item.value.kind !== 'call')) return; // an edit vouches for the whole item too
   disarm();
   mode.value = next;
 }
