@@ -110,7 +110,7 @@ func argsNumber(f *lintFile) []hit {
 		}
 		guarded := map[string]bool{}
 		calls(r, func(name string, operands []*ast.Term, _ *ast.Location) {
-			if name == "is_number" {
+			if name == "is_number" && len(operands) == 1 {
 				guarded[standsFor(operands[0])] = true
 			}
 		})

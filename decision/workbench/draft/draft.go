@@ -2,7 +2,10 @@ package draft
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -82,6 +85,11 @@ func (d *Desk) Ask(ctx context.Context, name string, body []byte) (any, error) {
 	done := make(chan result, 1)
 	go func() { // compiling cannot be cut short: nobody waits for it, and the next question does
 		defer func() { <-d.busy }()
+		defer func() {
+			if p := recover(); p != nil { // nobody above this goroutine would catch it
+				done <- result{nil, fmt.Errorf("draft: %s panicked: %v\n%s", name, p, debug.Stack())}
+			}
+		}()
 		cfg, err := d.sources(ctx)
 		if err != nil {
 			done <- result{nil, err}
@@ -101,6 +109,9 @@ func (d *Desk) Ask(ctx context.Context, name string, body []byte) (any, error) {
 }
 
 func late(err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return ostiary.Wrap(ostiary.KindPolicyTimeout, err, "the question was given up before it was answered")
+	}
 	return ostiary.Wrap(ostiary.KindPolicyTimeout, err, "the question was not answered within a minute").WithFix("ask for less, or use `sidecar policy` on your own machine")
 }
 

@@ -102,6 +102,12 @@ func TestAFaultOfADraftIsAnAnswerOrHasAKind(t *testing.T) {
 	if got := ask(t, d, "check", `{"files":{"a.rego":"package policies.operator.a\nimport rego.v2\nverdicts contains {"}}`); !strings.Contains(got, `"ok":false`) || !strings.Contains(got, `"file":"a.rego","line":3`) {
 		t.Error(got)
 	}
+	for _, name := range []string{"is_number", "count", "glob.match", "regex.match", "sprintf", "startswith", "to_number", "http.send", "eq", "in", "walk"} {
+		body := `{"files":{"a.rego":"package policies.operator.a\nimport rego.v2\nverdicts contains {\"id\":\"a.x\",\"behavior\":\"ask\",\"reason\":\"r\"} if { ` + name + `() }"}}`
+		if got := ask(t, d, "lint", body); !strings.Contains(got, `"ok":false`) {
+			t.Errorf("%s without operands: %s", name, got)
+		}
+	}
 	for name, c := range map[string]struct {
 		question, body string
 		kind           ostiary.Kind
@@ -119,6 +125,16 @@ func TestAFaultOfADraftIsAnAnswerOrHasAKind(t *testing.T) {
 	} {
 		if _, err := d.Ask(t.Context(), c.question, []byte(c.body)); ostiary.KindOf(err) != c.kind {
 			t.Errorf("%s: %v, want %s", name, err, c.kind)
+		}
+	}
+}
+
+// A panic in a goroutine would end the sidecar.
+func TestAQuestionThatPanicsIsAnError(t *testing.T) {
+	d := draft.New(func(context.Context) (rego.Config, error) { panic("here") })
+	for range 2 { // the second one shows that the desk is free again
+		if _, err := d.Ask(t.Context(), "check", []byte(`{}`)); ostiary.KindOf(err) != ostiary.KindInternal || !strings.Contains(err.Error(), "here") {
+			t.Errorf("got %v", err)
 		}
 	}
 }
