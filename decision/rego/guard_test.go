@@ -154,6 +154,11 @@ func TestAChainOfHelpersIsJudgedOnce(t *testing.T) {
 		fmt.Fprintf(&rules, "h%d if {\n\th%d\n\tinput.phase == \"call\"\n}\nh%d if {\n\th%d\n\tinput.session.carried\n}\n", i, i+1, i, i+1)
 	}
 	rules.WriteString("h40 if input.phase == \"call\"\n")
+	rules.WriteString("verdicts contains {\"id\": \"t.y\", \"behavior\": \"ask\", \"reason\": \"r\"} if g0 == \"x\"\n")
+	for i := range 40 { // and these are true or a text, which is not understood
+		fmt.Fprintf(&rules, "g%d := true if {\n\tg%d\n\tg%d\n}\ng%d := \"x\" if input.phase == \"list\"\n", i, i+1, i+1, i)
+	}
+	rules.WriteString("g40 if input.phase == \"call\"\n")
 	s := loadWith(t, rules.String()).current.Load()
 	in := anInput()
 	for i := range s.packs {

@@ -120,13 +120,11 @@ func (r *reader) helper(ref ast.Ref) test {
 	if t, ok := r.helpers[name]; ok {
 		return t
 	}
+	if slices.ContainsFunc(r.rules[name], func(rule *ast.Rule) bool { return !simple(rule) }) {
+		return anything
+	}
 	var bodies []body
 	for _, rule := range r.rules[name] {
-		simple := rule.Head.RuleKind() == ast.SingleValue && len(rule.Head.Args) == 0 && len(rule.Head.Ref()) == 1 && !rule.Default && rule.Else == nil &&
-			rule.Head.Value != nil && rule.Head.Value.Equal(ast.BooleanTerm(true))
-		if !simple {
-			return anything
-		}
 		bodies = append(bodies, r.body(rule.Body, scope{}))
 	}
 	number := len(r.helpers)
@@ -137,6 +135,12 @@ func (r *reader) helper(ref ast.Ref) test {
 		return f.helpers[number]
 	}
 	return r.helpers[name]
+}
+
+// simple reports whether a rule makes its name true, or leaves it undefined.
+func simple(rule *ast.Rule) bool {
+	return rule.Head.RuleKind() == ast.SingleValue && len(rule.Head.Args) == 0 && len(rule.Head.Ref()) == 1 && !rule.Default && rule.Else == nil &&
+		rule.Head.Value != nil && rule.Head.Value.Equal(ast.BooleanTerm(true))
 }
 
 // either judges a disjunction, all of which OPA may evaluate.
