@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"ostiary/internal/strictjson"
 	"ostiary/tool"
 )
 
@@ -47,15 +48,25 @@ func (e Exception) lifts(v Verdict, in *Input, now time.Time) bool {
 	return v.Behavior == Ask && v.ID == e.Rule && in.Tool.Namespace == e.Tool.Namespace && in.Tool.Name == e.Tool.Name && now.Before(e.Until) && e.covers(in)
 }
 
-// covers reports whether the call stays where the exception holds. A call that names no path stays nowhere.
+// covers reports whether the call surely stays where the exception holds: every path that it names lies below, and stands in an argument as
+// it is, since what a relative one means is the caller's word. Where a command goes, only its shell knows.
 func (e Exception) covers(in *Input) bool {
 	if len(e.Below) == 0 {
 		return true
 	}
 	named := append(in.Parsed.Paths[:len(in.Parsed.Paths):len(in.Parsed.Paths)], in.Parsed.Files...)
-	return len(named) > 0 && !slices.ContainsFunc(named, func(path string) bool {
-		return !slices.ContainsFunc(e.Below, func(dir string) bool { return strings.HasPrefix(path+"/", strings.TrimSuffix(dir, "/")+"/") })
-	})
+	leaves, err := strictjson.Leaves(in.Args)
+	if err != nil || len(named) == 0 || len(in.Parsed.Commands) > 0 || in.Parsed.Unparsable {
+		return false
+	}
+	for _, path := range named {
+		below := slices.ContainsFunc(e.Below, func(dir string) bool { return strings.HasPrefix(path+"/", strings.TrimSuffix(dir, "/")+"/") })
+		written := slices.ContainsFunc(leaves, func(l strictjson.Leaf) bool { return l.Text == path })
+		if !below || !written {
+			return false
+		}
+	}
+	return true
 }
 
 func (e Exception) verdict() Verdict {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"ostiary/decision"
 	"ostiary/tool"
 )
@@ -29,7 +31,11 @@ func asked(ids ...string) decision.Outcome {
 }
 
 func reading(source tool.Source, paths ...string) *decision.Input {
-	return &decision.Input{Phase: decision.PhaseCall, Tool: decision.ToolFacts{Namespace: "fs", Name: "read", AnnotationsSource: source}, Parsed: decision.Parsed{Paths: paths, Files: paths}}
+	args, err := json.Marshal(map[string]any{"paths": paths})
+	if err != nil {
+		panic(err)
+	}
+	return &decision.Input{Phase: decision.PhaseCall, Args: args, Tool: decision.ToolFacts{Namespace: "fs", Name: "read", AnnotationsSource: source}, Parsed: decision.Parsed{Paths: paths, Files: paths}}
 }
 
 func TestAnExceptionLiftsItsRuleForItsToolUntilItsEnd(t *testing.T) {
@@ -59,6 +65,17 @@ func TestAnExceptionLiftsItsRuleForItsToolUntilItsEnd(t *testing.T) {
 		}
 		if len(c.out.Verdicts) != verdicts || c.out.Verdicts[0].Reason != "because" {
 			t.Errorf("%s: the verdicts of others were changed", name)
+		}
+	}
+	for name, change := range map[string]func(*decision.Input){
+		"a path that the caller's directory completes": func(in *decision.Input) { in.Args = []byte(`{"paths":[".env"]}`) },
+		"a shell command":                              func(in *decision.Input) { in.Parsed.Commands = []decision.Command{{Name: "cat"}} },
+		"what cannot be read":                          func(in *decision.Input) { in.Parsed.Unparsable = true },
+	} {
+		in := reading(tool.FromOperator, "/w/testdata/.env")
+		change(in)
+		if got := decision.Except(asked("secrets.file"), []decision.Exception{fixtures}, in, before); got.Behavior != decision.Ask {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	hooked := reading(tool.FromShipped, "/w/testdata/.env")
