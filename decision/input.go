@@ -41,7 +41,7 @@ type ToolFacts struct {
 	DefinitionDigest  string      `json:"definition_digest"`
 	Annotations       tool.Risk   `json:"annotations"`
 	AnnotationsSource tool.Source `json:"annotations_source"`
-	// Drifted: the declaration is another one than when the session first called the tool.
+	// Drifted: the declaration is another one than when the agent first called the tool.
 	Drifted bool `json:"drifted"`
 }
 

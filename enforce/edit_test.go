@@ -157,7 +157,7 @@ func TestACredentialAsAnIdentifierIsRefused(t *testing.T) {
 	}
 }
 
-func TestAToolThatChangedUnderTheSessionAsksOnce(t *testing.T) {
+func TestAToolThatChangedUnderAnAgentAsksOnce(t *testing.T) {
 	t.Parallel()
 	h := open(t, nil)
 	read := func(session string) wire.Decision {
@@ -173,11 +173,16 @@ func TestAToolThatChangedUnderTheSessionAsksOnce(t *testing.T) {
 	if asked.Behavior != "ask" || !slices.Equal(asked.RuleRefs, []string{"tools.drift"}) {
 		t.Fatalf("%+v", asked)
 	}
-	if got := read("another session"); got.Behavior != "allow" {
-		t.Errorf("a session that knows no other: %+v", got)
+	if got := read("another session"); got.Behavior != "ask" {
+		t.Errorf("a new session sheds it: %+v", got)
 	}
 	h.rule(t, asked, queue.Approve, nil)
 	if got := h.decide(t, ann, func() wire.DecisionRequest { r := call(lookup, `{"id":2}`); r.SessionID = "s"; return r }()); got.Behavior != "allow" {
 		t.Errorf("after a person accepted it: %+v", got)
+	}
+	req := call(lookup, `{"id":1}`)
+	req.SessionID = "eve's"
+	if got := h.decide(t, eve, req); got.Behavior != "allow" {
+		t.Errorf("an agent that knows no other: %+v", got)
 	}
 }

@@ -208,8 +208,8 @@ func (e *Enforcer) History(ctx context.Context, who agent.Identity, id string) (
 	return s.Labels(), events, nil
 }
 
-// endorse takes the tool's declaration as accepted, and marks the untrusted values of an approved item as seen by a person, for this session, role and tool. A value that the reviewer
-// edited away was not approved, so it is not endorsed.
+// endorse takes the tool's declaration as accepted, and marks the untrusted values of an approved item as seen by a person, for this
+// session, role and tool. A value that the reviewer edited away was not approved, so it is not endorsed.
 func (e *Enforcer) endorse(ctx context.Context, item queue.Item) error {
 	s, err := e.cfg.Sessions.Peek(ctx, item.Tenant, item.Session)
 	if err != nil {

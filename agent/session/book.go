@@ -58,6 +58,8 @@ type Book struct {
 
 	entering singleflight.Group // by key: whatever puts a session into memory runs once at a time
 
+	pins pins
+
 	mu       sync.Mutex
 	sessions map[string]*Session
 	uses     uint64 // counts entries; a session's own number says how recently it was used
@@ -80,7 +82,7 @@ func NewBook(cfg Config) (*Book, error) {
 	if cfg.MaxCalls == 0 {
 		cfg.MaxCalls = 1000
 	}
-	return &Book{cfg: cfg, seed: maphash.MakeSeed(), sessions: map[string]*Session{}}, nil
+	return &Book{pins: pins{digest: map[string]string{}}, cfg: cfg, seed: maphash.MakeSeed(), sessions: map[string]*Session{}}, nil
 }
 
 // Enter returns the caller's session of that id, opening it when it is new. Another agent's session is refused as wrong_session; records

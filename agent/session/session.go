@@ -43,7 +43,6 @@ type Session struct {
 	user      *index
 	untrusted []*index // the session's own first, then inherited ones
 	endorsed  map[uint64]bool
-	pins      map[string]string // the declaration's digest that each tool was first called with, or that a person accepted since
 	calls     int
 	streak    int
 }
@@ -91,38 +90,6 @@ func (s *Session) CountCall() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
-}
-
-// maxPins bounds how many tools' declarations a session remembers. Only declared tools count, so agents cannot fill it.
-const maxPins = 10_000
-
-// Drifted reports whether a tool's declaration is another one than when this session first called it. An undeclared tool has no digest, and
-// does not drift.
-func (s *Session) Drifted(toolName, digest string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	first, known := s.pins[toolName]
-	if !known && digest != "" && len(s.pins) < maxPins {
-		s.pin(toolName, digest)
-	}
-	return known && digest != "" && first != digest
-}
-
-// Accept takes a declaration as the one that a tool is called with from now on: a person has approved a call under it.
-func (s *Session) Accept(toolName, digest string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.pins[toolName] != "" && digest != "" {
-		s.pin(toolName, digest)
-	}
-}
-
-// pin is for callers that hold mu.
-func (s *Session) pin(toolName, digest string) {
-	if s.pins == nil {
-		s.pins = map[string]string{}
-	}
-	s.pins[toolName] = digest
 }
 
 // Say takes in the user's own words. Spans (byte ranges) that the user pasted from elsewhere count as untrusted instead.

@@ -43,12 +43,12 @@ verdicts contains {
 
 # METADATA
 # title: A declaration that changed
-# description: The tool's declaration is another one than when this session first called the tool, so what it does may be too. Approving a call accepts it for the session.
+# description: The tool's declaration is another one than when this agent first called the tool, so what it does may be too. Approving a call accepts it.
 # labels: {owasp: ASI04, severity: high}
 verdicts contains {
 	"id": "tools.drift",
 	"behavior": "ask",
-	"reason": "the tool's declaration changed since this session first called it",
+	"reason": "the tool's declaration changed since this agent first called it",
 	"severity": "high",
 } if {
 	input.phase == "call"
