@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"slices"
 	"strings"
 
 	"ostiary/decision"
@@ -19,23 +20,31 @@ func (i Item) Decided(asked decision.Decision) decision.Decision {
 	case Approved:
 		d.Behavior, d.Reason, d.Obligations = decision.Allow, "a reviewer approved the "+i.Kind, nil
 		if i.Kind == KindConclusion {
-			d.Obligations = asked.Obligations
+			d.Obligations = slices.DeleteFunc(slices.Clone(asked.Obligations), func(o string) bool { return o != decision.ObligationCite })
 		}
 		if len(i.EditedInput) > 0 {
 			d.Reason, d.UpdatedInput = "a reviewer approved an edited form of the call; run exactly updated_input", i.EditedInput
 		}
 	case Responded:
-		d.Reason = map[string]string{
-			KindCall: "a reviewer answered instead of letting the call run", KindResult: "a reviewer answered instead of releasing the result", KindConclusion: "a reviewer answered instead of approving the conclusion",
-		}[i.Kind]
+		d.Reason = "a reviewer answered instead of " + i.does("letting the call run", "releasing the result", "approving the conclusion")
 	case Denied:
 		d.Reason = i.denial()
 	default:
-		d.Reason = "the review is " + string(i.State) + ", so " + map[string]string{
-			KindCall: "the call may not run", KindResult: "the result stays withheld", KindConclusion: "the conclusion may not be stated",
-		}[i.Kind]
+		d.Reason = "the review is " + string(i.State) + ", so " + i.does("the call may not run", "the result stays withheld", "the conclusion may not be stated")
 	}
 	return d
+}
+
+// does chooses the words for what the item is about.
+func (i Item) does(call, result, conclusion string) string {
+	switch i.Kind {
+	case KindResult:
+		return result
+	case KindConclusion:
+		return conclusion
+	default:
+		return call
+	}
 }
 
 func (i Item) denial() string {

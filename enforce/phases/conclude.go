@@ -25,14 +25,15 @@ var conclusionTool = tool.Name{Namespace: "ostiary", Name: "conclusion"}
 
 // conclusion is one request on its way.
 type conclusion struct {
-	who      agent.Identity
-	req      wire.ConclusionRequest
-	content  []byte // what policies and reviewers see of it, as arguments
-	digest   string
-	origins  []decision.ArgOrigin
-	decision decision.Decision
-	marked   string // the text with the mark, where it needs one; otherwise empty
-	item     *queue.Item
+	who       agent.Identity
+	req       wire.ConclusionRequest
+	content   []byte // what policies see of it, as arguments
+	canonical string
+	digest    string
+	origins   []decision.ArgOrigin
+	decision  decision.Decision
+	marked    string // the text with the mark, where it needs one; otherwise empty
+	item      *queue.Item
 }
 
 // Conclude answers whether an agent may state a conclusion, and what it must say with it (A18–A21). An error means that the request cannot
@@ -81,9 +82,16 @@ func (a *Adviser) take(who agent.Identity, req wire.ConclusionRequest) (*conclus
 	if err != nil {
 		return nil, err
 	}
-	c := &conclusion{who: who, req: req, content: content}
-	c.digest = tool.Action{Tenant: who.Tenant, Agent: who.Subject, Session: req.SessionID, Server: a.cfg.Server, Tool: conclusionTool, Definition: "conclusion", Arguments: string(canonical)}.Digest()
+	c := &conclusion{who: who, req: req, content: content, canonical: string(canonical)}
+	a.name(c, "conclusion")
 	return c, nil
+}
+
+// name gives the conclusion its digest. One that must be marked is another than the same text that need not be.
+func (a *Adviser) name(c *conclusion, kind string) {
+	c.digest = tool.Action{
+		Tenant: c.who.Tenant, Agent: c.who.Subject, Session: c.req.SessionID, Server: a.cfg.Server, Tool: conclusionTool, Definition: kind, Arguments: c.canonical,
+	}.Digest()
 }
 
 // contentOf is a conclusion as a document, with this text.
@@ -112,7 +120,9 @@ func (a *Adviser) judge(ctx context.Context, c *conclusion, facts decision.Sessi
 		return decision.Decision{}, err
 	}
 	d := decision.FromPolicy(out, decision.Allow)
-	c.mark(&d, out.Verdicts)
+	if c.mark(&d, out.Verdicts); c.marked != "" {
+		a.name(c, "marked conclusion")
+	}
 	if d.Behavior != decision.Ask {
 		return d, nil
 	}
@@ -185,7 +195,7 @@ func (c *conclusion) answer() wire.Decision {
 	if c.item != nil {
 		doc.Attach(*c.item)
 	}
-	if c.marked != "" && c.decision.Behavior == decision.Allow {
+	if c.marked != "" && c.decision.Behavior >= decision.Allow {
 		doc.ContentBlocks = append(doc.ContentBlocks, wire.ContentBlock{Type: "text", Text: c.marked})
 	}
 	return doc
