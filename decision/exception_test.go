@@ -69,8 +69,8 @@ func TestAnExceptionLiftsItsRuleForItsToolUntilItsEnd(t *testing.T) {
 	}
 	for name, change := range map[string]func(*decision.Input){
 		"a path that the caller's directory completes": func(in *decision.Input) { in.Args = []byte(`{"paths":[".env"]}`) },
-		"a shell command":                              func(in *decision.Input) { in.Parsed.Commands = []decision.Command{{Name: "cat"}} },
-		"what cannot be read":                          func(in *decision.Input) { in.Parsed.Unparsable = true },
+		"a shell command":     func(in *decision.Input) { in.Parsed.Commands = []decision.Command{{Name: "cat"}} },
+		"what cannot be read": func(in *decision.Input) { in.Parsed.Unparsable = true },
 	} {
 		in := reading(tool.FromOperator, "/w/testdata/.env")
 		change(in)
