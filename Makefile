@@ -6,7 +6,7 @@ LDFLAGS := -s -w -X ostiary.Version=$(shell git describe --always --dirty 2>/dev
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)'
 SHARED  ?= ../shared
 # Packages with goroutines of their own: these run under the race detector too.
-RACE    := ./agent/... ./audit/... ./client/... ./decision/rego ./enforce/... ./internal/localdb/... ./queue/... ./sanitize ./web/...
+RACE    := ./agent/... ./audit/... ./client/... ./decision/rego ./decision/shadow ./decision/workbench/draft ./enforce/... ./internal/localdb/... ./queue/... ./sanitize ./web/...
 
 .PHONY: run build test test-go test-race setup demo eval bench bench-decision lint fmt ui clean help
 
