@@ -194,15 +194,16 @@ func (p *proxy) wait(ctx context.Context, c *call, ask wire.Decision) (wire.Deci
 	if c.until.IsZero() {
 		c.until = time.Now().Add(p.Hold)
 	}
+	asked := ctx
 	ctx, cancel := context.WithDeadline(ctx, c.until)
 	defer cancel()
 	defer context.AfterFunc(p.holding, cancel)()
-	for n := 1; ; n++ {
+	for n := 1; asked.Err() == nil; n++ {
+		p.report(c, n, ask.Review.ID) // once at least, however short the hold is
 		left := time.Until(c.until)
 		if left <= 0 || ctx.Err() != nil {
 			return ask, nil
 		}
-		p.report(c, n, ask.Review.ID)
 		d, err := p.Sidecar.Review(ctx, ask.Review.ID, min(left, pollEvery))
 		switch {
 		case err != nil && ctx.Err() != nil:
@@ -213,6 +214,7 @@ func (p *proxy) wait(ctx context.Context, c *call, ask wire.Decision) (wire.Deci
 			return d, nil
 		}
 	}
+	return ask, nil
 }
 
 // report tells the client that the call is held, so that it does not give up. The figures stay far below those that the server may send

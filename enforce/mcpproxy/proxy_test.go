@@ -173,7 +173,7 @@ func TestAnApprovedCallIsRedeemedAndAnEditKeepsTheRestOfTheFrame(t *testing.T) {
 
 // Covers: B13
 func TestAHeldCallReportsProgressAndEndsWithItsReview(t *testing.T) {
-	r := newRig(t, held(nil), func(c *Config) { c.Hold = time.Millisecond })
+	r := newRig(t, held(nil), func(c *Config) { c.Hold = time.Nanosecond })
 	r.send(`{"id":7,"method":"tools/call","params":{"name":"x","arguments":{},"_meta":{"progressToken":"tok"}}}`)
 	r.want(`"notifications/progress"`, `"progressToken":"tok"`, "rev_1")
 	r.want(`"id":7`, `"isError":true`, "rev_1", "Repeat exactly the same call")
