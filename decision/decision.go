@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 
 	"ostiary"
 	"ostiary/tool"
@@ -123,6 +124,9 @@ func Carried(verdicts []Verdict, b Behavior) (obligations []string, blockedPath 
 	slices.Sort(obligations)
 	return slices.Compact(obligations), blockedPath
 }
+
+// NewID returns a fresh id of a decision; ids sort by time.
+func NewID() string { return "dec_" + uuid.Must(uuid.NewV7()).String() }
 
 // FromPolicy turns an outcome into a decision. When no rule spoke, otherwise applies: ask, allow or passthrough.
 func FromPolicy(out Outcome, otherwise Behavior) Decision {

@@ -79,8 +79,8 @@ func (e *Enforcer) intake(who agent.Identity, req wire.DecisionRequest) (*call, 
 	if jsontext.Value(req.Input).Kind() != '{' {
 		return nil, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/input", Msg: "input must be a JSON object"}
 	}
-	if req.Confidence != nil && (*req.Confidence < 0 || *req.Confidence > 1) {
-		return nil, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/confidence", Msg: "confidence must lie between 0 and 1"}
+	if err := wire.CheckConfidence(req.Confidence); err != nil {
+		return nil, err
 	}
 	if req.Context != nil && len(req.Context.CWD) > maxCWD {
 		return nil, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/context/cwd", Msg: "cwd is longer than any path can be"}
@@ -168,7 +168,7 @@ func (e *Enforcer) identify(ctx context.Context, c *call) (err error) {
 // restamp gives a decision the call's ids and the time.
 func (e *Enforcer) restamp(c *call, d decision.Decision) decision.Decision {
 	if d.ID = c.decision.ID; d.ID == "" {
-		d.ID = "dec_" + uuid.Must(uuid.NewV7()).String()
+		d.ID = decision.NewID()
 	}
 	d.InvocationID, d.ActionDigest, d.DecidedAt = c.req.InvocationID, c.digest, e.cfg.Now().UTC()
 	if d.Revision == "" {

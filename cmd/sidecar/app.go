@@ -202,7 +202,7 @@ func (a *app) tokenFile(path string, profile agent.Profile) (string, error) {
 // faces wires the agents' API and the console.
 func (a *app) faces(e *enforce.Enforcer, tools *registry.Registry, permits *permit.Authority, ls *listeners, log *slog.Logger) (err error) {
 	a.api, err = httpapi.New(httpapi.Config{
-		Enforcer: e, Adviser: a.adviser, Registry: tools, Policies: a.policies, Drafts: draft.New(a.policies.Sources), Now: now, Log: log, Record: a.log.AppendDurable, JWKS: permits.JWKS(), Hosts: hosts(ls.agents.Addr()),
+		Enforcer: e, Adviser: a.adviser, Registry: tools, Policies: a.policies, Drafts: draft.New(a.policies.Config), Now: now, Log: log, Record: a.log.AppendDurable, JWKS: permits.JWKS(), Hosts: hosts(ls.agents.Addr()),
 		Authenticate: func(token string) (agent.Identity, error) { return a.issuer.Check(token, credential.AudienceAgents) },
 		Prove:        a.prove,
 		Ready:        a.ready,

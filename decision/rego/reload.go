@@ -110,8 +110,8 @@ func (e *Engine) Rollback() error {
 	return nil
 }
 
-// Sources is where the policies come from now, with the bundle as it is fetched for it.
-func (e *Engine) Sources(ctx context.Context) (Config, error) {
+// Config is where the policies come from, with the bundle as it is fetched for it.
+func (e *Engine) Config(ctx context.Context) (Config, error) {
 	cfg := e.cfg
 	var err error
 	if cfg.Bundle != nil {
@@ -122,7 +122,7 @@ func (e *Engine) Sources(ctx context.Context) (Config, error) {
 
 // Candidate returns sources that differ from those in force in the files of the operator's directory alone: it holds these instead.
 func (e *Engine) Candidate(ctx context.Context, files map[string]string) (Sources, error) {
-	cfg, err := e.Sources(ctx)
+	cfg, err := e.Config(ctx)
 	if err != nil {
 		return Sources{}, err
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
 
 	"ostiary"
 	"ostiary/agent"
@@ -71,8 +70,8 @@ func (a *Adviser) take(who agent.Identity, req wire.ConclusionRequest) (*conclus
 	if err := a.cfg.CheckIDs(req.SessionID, req.RequestID); err != nil {
 		return nil, err
 	}
-	if req.Confidence != nil && (*req.Confidence < 0 || *req.Confidence > 1) {
-		return nil, &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/confidence", Msg: "confidence must lie between 0 and 1"}
+	if err := wire.CheckConfidence(req.Confidence); err != nil {
+		return nil, err
 	}
 	content, err := contentOf(req, req.Text)
 	if err != nil {
@@ -126,7 +125,7 @@ func (a *Adviser) judge(ctx context.Context, c *conclusion, facts decision.Sessi
 	if d.Behavior != decision.Ask {
 		return d, nil
 	}
-	d.ID = newID()
+	d.ID = decision.NewID()
 	item, err := a.ask(ctx, c, d)
 	if err != nil {
 		return decision.Decision{}, err
@@ -161,13 +160,11 @@ func (c *conclusion) mark(d *decision.Decision, verdicts []decision.Verdict) {
 	c.marked = c.req.Text + "\n\n" + mark
 }
 
-func newID() string { return "dec_" + uuid.Must(uuid.NewV7()).String() }
-
 // stamp gives the decision its ids and the time.
 func (a *Adviser) stamp(c *conclusion) {
 	d := &c.decision
 	if d.ID == "" {
-		d.ID = newID()
+		d.ID = decision.NewID()
 	}
 	d.ActionDigest, d.DecidedAt = c.digest, a.cfg.Now().UTC()
 }

@@ -34,6 +34,14 @@ type Evidence struct {
 	Warnings []string `json:"warnings"`
 }
 
+// CheckConfidence refuses a confidence outside 0 to 1; an absent one is none.
+func CheckConfidence(c *float64) error {
+	if c != nil && (*c < 0 || *c > 1) {
+		return &ostiary.Error{Kind: ostiary.KindInvalidField, Pointer: "/confidence", Msg: "confidence must lie between 0 and 1"}
+	}
+	return nil
+}
+
 // CallContext is what the caller adds about a call. Annotations are hints: they can only make the call more dangerous.
 type CallContext struct {
 	UserRequest   string           `json:"user_request,omitempty"`
